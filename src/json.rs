@@ -1,0 +1,164 @@
+//! Exact JSON: numbers keep their spelling and their value, objects keep the order of their keys.
+//!
+//! `serde_json::Value` rounds what does not fit 64 bits; a booth that promises to keep what the model sent may not.
+
+mod number;
+mod parse;
+mod pointer;
+mod print;
+
+use std::{fmt, sync::Arc};
+
+use indexmap::IndexMap;
+
+pub use number::Number;
+pub use parse::{ParseError, ParseErrorKind, ParseLimits, parse};
+pub use pointer::Pointer;
+
+/// The members of an object, in the order in which they were sent.
+pub type Object = IndexMap<Arc<str>, Json, ahash::RandomState>;
+
+/// A JSON value. Two values are equal if they are the same value: numbers by value, objects in any order of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Json {
+    /// `null`.
+    #[default]
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number of any size, as it was spelled.
+    Number(Number),
+    /// A text.
+    String(Arc<str>),
+    /// A list.
+    Array(Vec<Json>),
+    /// Named members.
+    Object(Object),
+}
+
+/// JSON's six kinds of value; there is no `integer` among them (rule E1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Boolean,
+    /// A number.
+    Number,
+    /// A text.
+    String,
+    /// A list.
+    Array,
+    /// Named members.
+    Object,
+}
+
+impl Kind {
+    /// The kind's name in JSON Schema.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Json {
+    /// An object without members.
+    pub fn empty_object() -> Self {
+        Self::Object(Object::default())
+    }
+
+    /// What kind of value this is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Null => Kind::Null,
+            Self::Bool(_) => Kind::Boolean,
+            Self::Number(_) => Kind::Number,
+            Self::String(_) => Kind::String,
+            Self::Array(_) => Kind::Array,
+            Self::Object(_) => Kind::Object,
+        }
+    }
+
+    /// The members, if this is an object.
+    pub fn as_object(&self) -> Option<&Object> {
+        if let Self::Object(members) = self { Some(members) } else { None }
+    }
+
+    /// The members, if this is an object.
+    pub fn as_object_mut(&mut self) -> Option<&mut Object> {
+        if let Self::Object(members) = self { Some(members) } else { None }
+    }
+
+    /// The items, if this is an array.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        if let Self::Array(items) = self { Some(items) } else { None }
+    }
+
+    /// The text, if this is a string.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
+    /// The truth value, if this is a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Self::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// The number, if this is one.
+    pub fn as_number(&self) -> Option<&Number> {
+        if let Self::Number(number) = self { Some(number) } else { None }
+    }
+
+    /// The member of that name, if this is an object that has it.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.as_object()?.get(name)
+    }
+
+    /// Compact JSON text: nothing between tokens, keys in their order, numbers as they were spelled.
+    pub fn to_text(&self) -> String {
+        print::compact(self)
+    }
+
+    /// JSON text with two spaces of indentation, for people and models.
+    pub fn to_pretty_text(&self) -> String {
+        print::pretty(self)
+    }
+
+    /// Compact text that is the same for equal values: keys sorted, numbers in one spelling (rule S4).
+    pub fn to_canonical_text(&self) -> String {
+        print::canonical(self)
+    }
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<&serde_json::Value> for Json {
+    fn from(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(value) => Self::Bool(*value),
+            serde_json::Value::Number(number) => Self::Number(Number::from(number)),
+            serde_json::Value::String(text) => Self::String(text.as_str().into()),
+            serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
+            serde_json::Value::Object(members) => Self::Object(
+                members.iter().map(|(name, value)| (name.as_str().into(), Self::from(value))).collect(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! From bytes to an exact value, by RFC 8259 to the letter (rule P3).
+//!
+//! Depth, size, duplicate keys, lone surrogates and NUL are decided here, by rule, so that no JSON library decides them by
+//! accident. Contracts are read by the same parser, with wider limits.
+
+use std::{fmt, sync::Arc};
+
+use super::{Json, Number, Object, Pointer};
+
+/// What the parser refuses although the grammar allows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseLimits {
+    /// Levels of arrays and objects.
+    pub max_depth: usize,
+    /// Bytes of text.
+    pub max_bytes: usize,
+    /// Object members in the whole text.
+    pub max_keys: usize,
+    /// Whether a string may hold U+0000, which most stores cannot keep.
+    pub allow_nul: bool,
+}
+
+impl Default for ParseLimits {
+    fn default() -> Self {
+        Self { max_depth: 64, max_bytes: 1 << 20, max_keys: 10_000, allow_nul: false }
+    }
+}
+
+/// Why a text was refused, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// The cause.
+    pub kind: ParseErrorKind,
+    /// Offset of the first byte that could not be taken.
+    pub offset: usize,
+    /// Line of that byte, from 1.
+    pub line: usize,
+    /// Column of that byte in its line, in bytes, from 1.
+    pub column: usize,
+    /// The value that was being read.
+    pub path: Pointer,
+}
+
+/// The kinds of cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// Not JSON. The text says what was expected.
+    Syntax(&'static str),
+    /// The text ends inside a value.
+    Truncated,
+    /// A value is complete, and then another one starts.
+    Trailing,
+    /// The same key twice in one object.
+    DuplicateKey(Arc<str>),
+    /// Bytes that are not UTF-8, or half of a surrogate pair.
+    InvalidUnicode,
+    /// U+0000 in a string.
+    ForbiddenNul,
+    /// More levels than allowed.
+    TooDeep(usize),
+    /// More bytes than allowed.
+    TooLarge(usize),
+    /// More members than allowed.
+    TooManyKeys(usize),
+}
+
+impl fmt::Display for ParseErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(expected) => write!(f, "expected {expected}"),
+            Self::Truncated => f.write_str("the text ends in the middle of a value"),
+            Self::Trailing => f.write_str("there is more text after the value"),
+            Self::DuplicateKey(key) => write!(f, "the key {} stands twice in one object", Json::from(&**key).to_text()),
+            Self::InvalidUnicode => f.write_str("a string is not valid Unicode"),
+            Self::ForbiddenNul => f.write_str("a string contains the character U+0000"),
+            Self::TooDeep(max) => write!(f, "more than {max} levels of nesting"),
+            Self::TooLarge(max) => write!(f, "more than {max} bytes"),
+            Self::TooManyKeys(max) => write!(f, "more than {max} object members"),
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at line {} column {}", self.kind, self.line, self.column)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Reads exactly one JSON value, with nothing but white space around it.
+pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
+    let mut reader = Reader { text, at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
+    reader.document().map_err(|kind| {
+        let before = text.get(..reader.at).unwrap_or(text);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        ParseError {
+            kind,
+            offset: reader.at,
+            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+            column: 1 + before.len() - line_start,
+            path: reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step)),
+        }
+    })
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: usize,
+    keys: usize,
+    /// After an error: the steps to the value that was being read, the innermost first.
+    path: Vec<String>,
+    limits: &'a ParseLimits,
+}
+
+type Parsed<T> = Result<T, ParseErrorKind>;
+
+impl<'a> Reader<'a> {
+    fn document(&mut self) -> Parsed<Json> {
+        if self.text.len() > self.limits.max_bytes {
+            return Err(ParseErrorKind::TooLarge(self.limits.max_bytes));
+        }
+        self.skip_blanks();
+        let value = self.value()?;
+        self.skip_blanks();
+        if self.peek().is_some() { Err(ParseErrorKind::Trailing) } else { Ok(value) }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes `byte` if it is next.
+    fn take(&mut self, byte: u8) -> bool {
+        let next = self.peek() == Some(byte);
+        self.at += usize::from(next);
+        next
+    }
+
+    /// The error for a byte that does not fit here: a text that is over was cut.
+    fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
+        Err(if self.peek().is_none() { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax(expected) })
+    }
+
+    fn value(&mut self) -> Parsed<Json> {
+        match self.peek() {
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'"') => Ok(Json::String(self.string()?)),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word(b"true", Json::Bool(true)),
+            Some(b'f') => self.word(b"false", Json::Bool(false)),
+            Some(b'n') => self.word(b"null", Json::Null),
+            _ => self.unexpected("a value"),
+        }
+    }
+
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed<Json>) -> Parsed<Json> {
+        if self.depth >= self.limits.max_depth {
+            return Err(ParseErrorKind::TooDeep(self.limits.max_depth));
+        }
+        self.depth += 1;
+        self.at += 1;
+        self.skip_blanks();
+        let value = read(self)?;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn object(&mut self) -> Parsed<Json> {
+        let mut members = Object::default();
+        if self.take(b'}') {
+            return Ok(Json::Object(members));
+        }
+        loop {
+            let start = self.at;
+            if self.peek() != Some(b'"') {
+                return self.unexpected("a key in double quotes");
+            }
+            let key = self.string()?;
+            if members.contains_key(&key) {
+                self.at = start;
+                self.path.push(key.to_string());
+                return Err(ParseErrorKind::DuplicateKey(key));
+            }
+            self.keys += 1;
+            if self.keys > self.limits.max_keys {
+                return Err(ParseErrorKind::TooManyKeys(self.limits.max_keys));
+            }
+            self.skip_blanks();
+            if !self.take(b':') {
+                return self.unexpected("`:` after a key");
+            }
+            self.skip_blanks();
+            let value = self.value();
+            if value.is_err() {
+                self.path.push(key.to_string());
+            }
+            members.insert(key, value?);
+            self.skip_blanks();
+            if self.take(b'}') {
+                return Ok(Json::Object(members));
+            }
+            if !self.take(b',') {
+                return self.unexpected("`,` or `}`");
+            }
+            self.skip_blanks();
+        }
+    }
+
+    fn array(&mut self) -> Parsed<Json> {
+        let mut items = Vec::new();
+        if self.take(b']') {
+            return Ok(Json::Array(items));
+        }
+        loop {
+            let value = self.value();
+            if value.is_err() {
+                self.path.push(items.len().to_string());
+            }
+            items.push(value?);
+            self.skip_blanks();
+            if self.take(b']') {
+                return Ok(Json::Array(items));
+            }
+            if !self.take(b',') {
+                return self.unexpected("`,` or `]`");
+            }
+            self.skip_blanks();
+        }
+    }
+
+    fn word(&mut self, word: &'static [u8], value: Json) -> Parsed<Json> {
+        for byte in word {
+            if !self.take(*byte) {
+                return self.unexpected("`true`, `false` or `null`");
+            }
+        }
+        Ok(value)
+    }
+
+    fn number(&mut self) -> Parsed<Json> {
+        let start = self.at;
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _sign = self.take(b'+') || self.take(b'-');
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'0'..=b'9' | b'.' | b'+' | b'-')) {
+            return Err(ParseErrorKind::Syntax("a number without leading zeros"));
+        }
+        // A number at the very end of the text may have lost its last digits, but only inside of something: and then the
+        // bracket that is missing says so.
+        Ok(Json::Number(Number::from_spelling(self.ascii(start))))
+    }
+
+    fn digits(&mut self) -> Parsed<()> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return self.unexpected("a digit");
+        }
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// The text since `start`, which is known to be ASCII.
+    fn ascii(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+
+    fn string(&mut self) -> Parsed<Arc<str>> {
+        self.at += 1;
+        let plain = self.plain_text()?;
+        if self.take(b'"') {
+            return Ok(plain.into());
+        }
+        let mut text = plain.to_owned();
+        loop {
+            if self.take(b'"') {
+                return Ok(text.into());
+            }
+            if self.peek() != Some(b'\\') {
+                return self.unexpected("no control character in a string: write it as an escape");
+            }
+            let escaped = self.escape()?;
+            text.push(escaped);
+            text.push_str(self.plain_text()?);
+        }
+    }
+
+    /// The text up to the next quote, backslash, control character or end.
+    fn plain_text(&mut self) -> Parsed<&'a str> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let length =
+            rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
+        let bytes = rest.get(..length).unwrap_or_default();
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                self.at += length;
+                Ok(text)
+            }
+            Err(error) => {
+                self.at += error.valid_up_to();
+                // A character that the end of the text has cut is a cut text.
+                let cut = length == rest.len() && error.error_len().is_none();
+                Err(if cut { ParseErrorKind::Truncated } else { ParseErrorKind::InvalidUnicode })
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Parsed<char> {
+        let start = self.at;
+        self.at += 1;
+        let escaped = match self.peek() {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                self.at += 1;
+                return self.unicode_escape(start);
+            }
+            _ => return self.unexpected("a legal escape after `\\`"),
+        };
+        self.at += 1;
+        Ok(escaped)
+    }
+
+    fn unicode_escape(&mut self, start: usize) -> Parsed<char> {
+        let first = self.four_hex_digits()?;
+        let code = match first {
+            0xd800..=0xdbff => {
+                let second = if self.take(b'\\') && self.take(b'u') { self.four_hex_digits()? } else { 0 };
+                if !(0xdc00..=0xdfff).contains(&second) {
+                    // Half a pair at the very end is a cut text; anywhere else nothing can store it.
+                    let cut = self.peek().is_none();
+                    self.at = start;
+                    return Err(if cut { ParseErrorKind::Truncated } else { ParseErrorKind::InvalidUnicode });
+                }
+                0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+            }
+            code => code,
+        };
+        match char::from_u32(code) {
+            Some('\0') if !self.limits.allow_nul => {
+                self.at = start;
+                Err(ParseErrorKind::ForbiddenNul)
+            }
+            Some(letter) => Ok(letter),
+            None => {
+                self.at = start;
+                Err(ParseErrorKind::InvalidUnicode)
+            }
+        }
+    }
+
+    fn four_hex_digits(&mut self) -> Parsed<u32> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
+                return self.unexpected("four hexadecimal digits after `\\u`");
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> ParseErrorKind {
+        parse(text.as_bytes(), &ParseLimits::default()).unwrap_err().kind
+    }
+
+    #[test]
+    fn p3_a_cut_text_is_truncated_wherever_the_cut_is() {
+        let text = r#"{"a":[1.5e3,"x\u00e9\n",{"b":null}],"c":true}"#;
+        for end in 1..text.len() {
+            let error = parse(&text.as_bytes()[..end], &ParseLimits::default()).unwrap_err();
+            assert_eq!(error.kind, ParseErrorKind::Truncated, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn p3_what_the_grammar_allows_but_nobody_can_keep_is_refused_by_rule() {
+        assert_eq!(refusal(r#"{"a":1,"a":1}"#), ParseErrorKind::DuplicateKey("a".into()));
+        assert_eq!(refusal(r#"{"a":"\ud83d"}"#), ParseErrorKind::InvalidUnicode);
+        assert_eq!(refusal(r#"{"a":"\ude00"}"#), ParseErrorKind::InvalidUnicode);
+        assert_eq!(refusal(r#"{"a":"\u0000"}"#), ParseErrorKind::ForbiddenNul);
+        assert_eq!(refusal(r#"{"a":1} {"b":2}"#), ParseErrorKind::Trailing);
+        assert_eq!(refusal(&"[".repeat(20_000)), ParseErrorKind::TooDeep(64));
+        let invalid_utf8 = parse(b"{\"a\":\"\xff\"}", &ParseLimits::default()).unwrap_err();
+        assert_eq!((invalid_utf8.kind, invalid_utf8.offset), (ParseErrorKind::InvalidUnicode, 6));
+    }
+
+    #[test]
+    fn p3_the_grammar_is_json_and_nothing_else() {
+        for text in [
+            "{'a':1}", "{a:1}", "{\"a\":1,}", "[1,]", "01", "1.", ".5", "+1", "1e", "NaN", "True", "\"\t\"", "\"\\x\"",
+            "// x\n1", "-", "1..2", "0x10", "\u{a0}1",
+        ] {
+            assert!(parse(text.as_bytes(), &ParseLimits::default()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pair_of_escapes_is_one_character() {
+        let value = parse(br#""\ud83d\ude00""#, &ParseLimits::default()).unwrap();
+        assert_eq!(value.as_str(), Some("\u{1f600}"));
+    }
+
+    #[test]
+    fn errors_name_their_place() {
+        let error = parse(b"{\n  \"a\": tru3\n}", &ParseLimits::default()).unwrap_err();
+        assert_eq!((error.line, error.column), (2, 11));
+    }
+
+    #[test]
+    fn size_and_number_of_keys_are_limited() {
+        let limits = ParseLimits { max_bytes: 10, max_keys: 1, ..ParseLimits::default() };
+        assert_eq!(parse(b"\"0123456789\"", &limits).unwrap_err().kind, ParseErrorKind::TooLarge(10));
+        assert_eq!(parse(b"[{\"\":{}}]", &limits).map(|value| value.to_text()), Ok("[{\"\":{}}]".to_owned()));
+        assert_eq!(parse(b"{\"\":{\"\":1", &limits).unwrap_err().kind, ParseErrorKind::TooManyKeys(1));
+    }
+}

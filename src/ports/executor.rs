@@ -1,0 +1,78 @@
+//! Whatever runs a tool.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+use crate::{
+    call::{BatchPlace, ToolCall},
+    content::{Progress, ToolOutput},
+    json::Json,
+    tools::Tool,
+};
+
+/// A call that was admitted, as its executor sees it. Only the pipeline makes one, from an admitted call.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Execution {
+    /// The contract.
+    pub tool: Arc<Tool>,
+    /// The call, with its id and index.
+    pub call: Arc<ToolCall>,
+    /// Its run and batch.
+    pub place: BatchPlace,
+    /// The validated arguments.
+    pub arguments: Arc<Json>,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+    /// The same for every try of this call.
+    pub idempotency_key: Arc<str>,
+    /// Idle time that the pipeline grants, for executors that pass it on.
+    pub timeout: Option<Duration>,
+    /// Hard time that the pipeline grants, for executors that pass it on.
+    pub deadline: Option<Duration>,
+}
+
+/// Where executors send signs of life. Sending never waits, and after the call's end it does nothing.
+#[derive(Debug, Clone)]
+pub struct ProgressSender(mpsc::UnboundedSender<Progress>);
+
+impl ProgressSender {
+    /// A sender and the pipeline's end of it.
+    pub(crate) fn channel() -> (Self, mpsc::UnboundedReceiver<Progress>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// Reports a sign of life. Late progress is dropped.
+    pub fn send(&self, progress: Progress) {
+        // The receiver is gone when the call is over: then nobody wants to know.
+        drop(self.0.send(progress));
+    }
+}
+
+/// Why there is no output.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExecutorError {
+    /// The tool is executed by the host, and this call has none to ask.
+    #[error("the tool is executed by its host, and this call has no host to ask")]
+    NoHost,
+    /// The tool was not started: nothing can have happened.
+    #[error("{0}")]
+    NotStarted(String),
+    /// The tool was started and failed; something may have happened.
+    #[error("{0}")]
+    Failed(String),
+    /// The tool answered, but with nothing that is a result.
+    #[error("{0}")]
+    InvalidResult(String),
+}
+
+/// Runs tools. Time-outs and cancellation are the pipeline's: it drops the future, and whatever the executor has started
+/// must end with it.
+#[async_trait]
+pub trait Executor: Debug + Send + Sync {
+    /// Runs the tool once.
+    async fn execute(&self, execution: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError>;
+}

@@ -1,0 +1,85 @@
+//! The one terminal result of a call, and what is kept beside it (mission 2 and 3).
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    call::ToolCall,
+    content::{Content, Warning},
+    json::Json,
+    refusal::{Refusal, Repair},
+};
+
+/// What became of the arguments on their way; filled by the stages as far as they come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// What the model's text says, once it is parsed.
+    pub received: Option<Json>,
+    /// After the prepare shim.
+    pub prepared: Option<Json>,
+    /// Validated: present if and only if validation passed.
+    pub arguments: Option<Json>,
+    /// Every change between the model's text and the executed arguments.
+    pub repairs: Vec<Repair>,
+}
+
+/// The terminal result of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallResult {
+    /// The call, with what the model sent, byte for byte.
+    pub call: Arc<ToolCall>,
+    /// What became of its arguments.
+    pub trace: Trace,
+    /// Why this is an error, if the booth knows; a tool's own failure has a refusal-like record too.
+    pub error: Option<Refusal>,
+    /// Whether the model should read an error.
+    pub is_error: bool,
+    /// Whether the executor was started for this result.
+    pub executed: bool,
+    /// Whether this result agrees that the run may end.
+    pub terminate: bool,
+    /// Whether this is the stored answer of an earlier call.
+    pub replayed: bool,
+    /// What the model reads; never empty.
+    pub content: Vec<Content>,
+    /// The tool's structured result.
+    pub structured: Option<Json>,
+    /// For the host only.
+    pub details: Option<Json>,
+    /// What the host should know though the result stands.
+    pub warnings: Vec<Warning>,
+    /// From preflight to result.
+    pub duration: Duration,
+}
+
+impl CallResult {
+    /// The result of a call that was not run, or whose run the booth had to give up.
+    pub fn refused(call: Arc<ToolCall>, trace: Trace, refusal: Refusal) -> Self {
+        Self {
+            call,
+            trace,
+            is_error: true,
+            executed: false,
+            terminate: refusal.terminate,
+            replayed: false,
+            content: vec![Content::text(refusal.text.as_str())],
+            structured: None,
+            details: None,
+            warnings: Vec::new(),
+            duration: Duration::ZERO,
+            error: Some(refusal),
+        }
+    }
+
+    /// All text pieces in one, as a person or a `pipe` reader sees them.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|content| match content {
+                Content::Text(text) => Some(&**text),
+                Content::Image(_) | Content::Audio(_) | Content::Resource(_) => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}

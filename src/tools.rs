@@ -1,0 +1,146 @@
+//! Tools: from a contract file to a compiled tool, proven once and never changed after.
+
+mod catalog;
+mod contract;
+mod executor_spec;
+mod foreign;
+mod load;
+mod note;
+mod schema;
+mod shim;
+mod source;
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    call::Mode,
+    json::{Json, Pointer},
+};
+
+pub use catalog::{Catalog, Entry};
+pub use contract::contract_schema;
+pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
+pub use load::{LoadError, LoadOptions, Loaded, load_document, load_paths};
+pub use note::{ContractReport, Note, Place, Severity, Status};
+pub use schema::{Dialect, Explanation, Schema, SchemaOptions};
+pub use shim::{Shim, ShimConflict};
+
+/// A compiled contract.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its name: what the model calls it, exactly.
+    pub name: Arc<str>,
+    /// A title for people.
+    pub title: Option<String>,
+    /// What the model reads about it.
+    pub description: Option<String>,
+    /// What its arguments must satisfy.
+    pub input: Schema,
+    /// What its structured result should satisfy.
+    pub output: Option<Schema>,
+    /// Old shapes that models still send.
+    pub shim: Shim,
+    /// How its arguments are read.
+    pub arguments: ArgumentRules,
+    /// What runs it.
+    pub executor: ExecutorSpec,
+    /// Whether it is a submission, accepted once.
+    pub accept: Option<Accept>,
+    /// Whether its calls may overlap with others.
+    pub mode: Mode,
+    /// Idle time, moved by progress.
+    pub timeout: Option<Duration>,
+    /// Hard time.
+    pub deadline: Option<Duration>,
+    /// Whether a run that did not answer may have changed something.
+    pub side_effect: bool,
+    /// Whether the same call may be run again.
+    pub idempotent: bool,
+    /// What a success says about the end of the run, unless the executor says otherwise.
+    pub terminate: bool,
+    /// Most bytes of text that a result keeps.
+    pub max_output_bytes: usize,
+    /// Keys that the booth keeps and does not read, such as `annotations`, `icons` and `_meta`.
+    pub kept: Json,
+    /// What became of the contract.
+    pub report: ContractReport,
+}
+
+/// What may be done to arguments so that they satisfy their schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Nothing: they must satisfy it as they were sent.
+    #[default]
+    Strict,
+}
+
+/// How the arguments of a tool are read, and what of them may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentRules {
+    /// What may be done to them.
+    pub profile: Profile,
+    /// Whether `format` is asserted.
+    pub formats: bool,
+    /// Whether a string may hold U+0000.
+    pub allow_nul: bool,
+    /// Places whose values are never shown.
+    pub sensitive: Vec<Pointer>,
+    /// What the error text echoes.
+    pub received: Received,
+}
+
+impl Default for ArgumentRules {
+    fn default() -> Self {
+        Self {
+            profile: Profile::Strict,
+            formats: true,
+            allow_nul: false,
+            sensitive: Vec::new(),
+            received: Received::Short,
+        }
+    }
+}
+
+/// What the error text echoes of the arguments (rule E3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Received {
+    /// Long strings as their length, and the whole shortened.
+    #[default]
+    Short,
+    /// All of it.
+    Full,
+    /// Nothing.
+    Omit,
+}
+
+/// Accepted once (rule S1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accept {
+    /// What the acceptance is unique for.
+    pub once_per: OncePer,
+    /// What happens while an earlier execution has an unknown outcome.
+    pub in_doubt: InDoubt,
+}
+
+/// What an acceptance is unique for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OncePer {
+    /// The run.
+    Run,
+    /// The task, across its runs.
+    Task,
+    /// The value of an argument, within the task.
+    Argument(Pointer),
+}
+
+/// What happens to a submission whose key is in doubt (rule S4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InDoubt {
+    /// It is refused as `outcome_unknown`.
+    #[default]
+    Refuse,
+    /// It is executed again with the same idempotency key.
+    Retry,
+}
