@@ -15,7 +15,6 @@ pub mod call;
 pub mod content;
 pub mod refusal;
 pub mod result;
-pub mod wording;
 
 // Tools: compiled once, immutable.
 pub mod tools;
@@ -23,7 +22,8 @@ pub mod tools;
 // What the pipeline needs of the outside.
 pub mod ports;
 
-// One call.
+// One call. All wording that a model reads is in `wording`.
+pub mod wording;
 pub mod pipeline;
 
 // Many calls: a run, its batches, its verdicts.

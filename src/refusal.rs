@@ -222,4 +222,10 @@ impl Refusal {
     pub fn new(code: Code, reason: Option<Reason>, text: String) -> Self {
         Self { code, reason, violations: Vec::new(), violation_count: 0, text, developer: None, terminate: false }
     }
+
+    /// The same, about one place.
+    #[must_use]
+    pub fn at(self, violation: Violation) -> Self {
+        Self { violations: vec![violation], violation_count: 1, ..self }
+    }
 }

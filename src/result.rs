@@ -17,7 +17,7 @@ pub struct Trace {
     /// After the prepare shim.
     pub prepared: Option<Json>,
     /// Validated: present if and only if validation passed.
-    pub arguments: Option<Json>,
+    pub arguments: Option<Arc<Json>>,
     /// Every change between the model's text and the executed arguments.
     pub repairs: Vec<Repair>,
 }

@@ -23,6 +23,8 @@ pub struct HookCall {
     pub place: BatchPlace,
     /// The validated arguments: the same that the executor gets.
     pub arguments: Arc<Json>,
+    /// What the host said about the run when it opened it.
+    pub context: Arc<Json>,
 }
 
 /// What a hook says before a call.

@@ -1,0 +1,100 @@
+//! One call, from the model's text to its result.
+//!
+//! The order is fixed (rule P1), and types prove it: only [`validate`] makes [`ValidArguments`], only [`policy`] makes an
+//! [`AdmittedCall`], and [`complete`] takes nothing else.
+//!
+//! ```compile_fail
+//! // Nobody outside can forge an admitted call: its fields are private, and there is no constructor.
+//! let forged = toolbooth::pipeline::AdmittedCall { call: todo!(), valid: todo!(), trace: todo!() };
+//! ```
+//!
+//! ```compile_fail
+//! // The same holds for valid arguments.
+//! let forged = toolbooth::pipeline::ValidArguments { tool: todo!(), value: todo!() };
+//! ```
+
+mod lookup;
+mod parse;
+mod prepare;
+mod coerce;
+mod validate;
+mod policy;
+mod execute;
+mod after;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    call::{BatchPlace, ToolCall},
+    content::Progress,
+    json::{Json, ParseLimits},
+    ports::{Executor, Hook},
+    refusal::Refusal,
+    result::{CallResult, Trace},
+    tools::Catalog,
+};
+
+pub use execute::Attempt;
+pub use policy::AdmittedCall;
+pub use validate::ValidArguments;
+
+/// What all calls of a run share.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The tools.
+    pub catalog: Catalog,
+    /// What runs them.
+    pub executor: Arc<dyn Executor>,
+    /// Who judges them, in order.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// What policies may look at.
+    pub context: Arc<Json>,
+    /// What the parser refuses.
+    pub parse_limits: ParseLimits,
+}
+
+/// Watches one call while it runs.
+pub trait Watch: Send + Sync {
+    /// The executor starts.
+    fn started(&self);
+    /// A sign of life.
+    fn progress(&self, progress: Progress);
+}
+
+/// Everything before execute. What it refuses is a finished result, and no later stage runs.
+pub async fn preflight(
+    scope: &Scope,
+    place: &BatchPlace,
+    call: Arc<ToolCall>,
+    cancel: &CancellationToken,
+) -> Result<AdmittedCall, Box<CallResult>> {
+    let mut trace = Trace::default();
+    let valid = match check(scope, &call, &mut trace) {
+        Ok(valid) => valid,
+        Err(refusal) => return Err(Box::new(CallResult::refused(call, trace, *refusal))),
+    };
+    policy::admit(scope, place, call, valid, trace, cancel).await
+}
+
+/// Lookup to validation: what needs neither policy nor executor. The trace is filled as far as the call comes.
+pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+    let tool = lookup::find(&scope.catalog, &call.name)?;
+    let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
+    let prepared = prepare::reshape(&tool, received, trace)?;
+    let coerced = coerce::coerce(&tool, prepared, trace);
+    validate::validate(tool, coerced, trace)
+}
+
+/// Execute and after: from an admitted call to its result.
+pub async fn complete(
+    scope: &Scope,
+    admitted: AdmittedCall,
+    watch: &dyn Watch,
+    cancel: &CancellationToken,
+) -> (CallResult, Attempt) {
+    let (ran, attempt) = execute::run(scope.executor.as_ref(), &admitted, watch, cancel).await;
+    let result = after::finish(scope, admitted, ran).await;
+    (result, attempt)
+}

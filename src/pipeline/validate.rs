@@ -1,0 +1,51 @@
+//! Stage 5: the arguments satisfy the schema, or the call is refused with every reason (rules P5, V4, E1).
+
+use std::sync::Arc;
+
+use crate::{
+    json::Json,
+    refusal::{Code, Reason, Refusal},
+    result::Trace,
+    tools::Tool,
+    wording,
+};
+
+/// Arguments that satisfy their tool's schema. Only this stage makes them.
+#[derive(Debug, Clone)]
+pub struct ValidArguments {
+    tool: Arc<Tool>,
+    value: Arc<Json>,
+}
+
+impl ValidArguments {
+    /// The tool whose schema they satisfy.
+    pub fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    /// The arguments.
+    pub fn value(&self) -> &Arc<Json> {
+        &self.value
+    }
+}
+
+/// Validates.
+pub(super) fn validate(tool: Arc<Tool>, value: Json, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+    if !tool.input.is_valid(&value) {
+        return Err(refuse(&tool, &value, trace));
+    }
+    let value = Arc::new(value);
+    trace.arguments = Some(Arc::clone(&value));
+    Ok(ValidArguments { tool, value })
+}
+
+/// The violations are those of the converted value; the received block shows what was sent.
+fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Box<Refusal> {
+    let explanation = tool.input.explain(value);
+    let received = trace.received.as_ref().unwrap_or(value);
+    let text = wording::invalid_arguments(tool, &explanation, received);
+    let mut refusal = Refusal::new(Code::InvalidArguments, Some(Reason::Schema), text);
+    refusal.violations = explanation.violations;
+    refusal.violation_count = explanation.count;
+    Box::new(refusal)
+}

@@ -1,0 +1,193 @@
+//! A JSON Schema, proven once and asked often.
+//!
+//! The verdict comes from the `jsonschema` crate, over our exact values; the explanation of a refusal is our own walk over
+//! the same schema, because a union's error must name the branch that was meant (rule V4).
+
+mod dialect;
+mod exact;
+mod explain;
+mod keywords;
+mod proof;
+mod secret;
+mod structure;
+
+use std::fmt;
+
+use jsonschema::{PatternOptions, Validator};
+
+use crate::{json::Json, tools::Note};
+
+pub use dialect::Dialect;
+use exact::Exact;
+pub use explain::Explanation;
+
+/// How a schema is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaOptions {
+    /// Whether `format` is asserted, and not just noted.
+    pub formats: bool,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self { formats: true }
+    }
+}
+
+/// Steps that the backtracking engine may take for one match (rule V3).
+const BACKTRACK_LIMIT: usize = 10_000;
+
+/// A proven schema.
+pub struct Schema {
+    source: Json,
+    dialect: Dialect,
+    options: SchemaOptions,
+    validator: Validator<Exact>,
+}
+
+impl Schema {
+    /// Compiles and proves a schema. The paths of the notes are relative to it.
+    ///
+    /// # Errors
+    /// The reasons to quarantine its tool.
+    pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
+        let (dialect, mut notes) = dialect::detect(&source)?;
+        proof::prove(&source, dialect)?;
+        let value = structure::to_value(&source, dialect);
+        let linear = dialect.options(*options).with_pattern_options(PatternOptions::regex()).build(&value);
+        let validator = match linear {
+            Ok(validator) => validator,
+            // Only a pattern can make the difference between the two engines.
+            Err(_) => {
+                let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+                let validator = dialect
+                    .options(*options)
+                    .with_pattern_options(backtracking)
+                    .build(&value)
+                    .map_err(|error| vec![proof::broken(&source, &error)])?;
+                notes.extend(proof::backtracking_patterns(&source));
+                validator
+            }
+        };
+        Ok((Self { source, dialect, options: *options, validator }, notes))
+    }
+
+    /// Whether the value satisfies the schema.
+    pub fn is_valid(&self, value: &Json) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Why it does not. Empty if it does.
+    pub fn explain(&self, value: &Json) -> Explanation {
+        if self.is_valid(value) { Explanation::default() } else { explain::explain(self, value) }
+    }
+
+    /// The value without what the schema marks as `writeOnly` (rule E3).
+    pub fn without_secrets(&self, value: &Json) -> Json {
+        secret::without_secrets(&self.source, value)
+    }
+
+    /// The schema as its author wrote it.
+    pub fn source(&self) -> &Json {
+        &self.source
+    }
+
+    /// The dialect that it is read in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").field("dialect", &self.dialect).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{
+        json::{ParseLimits, parse},
+        tools::Severity,
+    };
+
+    pub(crate) fn json(text: &str) -> Json {
+        parse(text.as_bytes(), &ParseLimits { max_depth: 200, ..ParseLimits::default() }).unwrap()
+    }
+
+    pub(crate) fn schema(text: &str) -> Schema {
+        Schema::compile(json(text), &SchemaOptions::default()).unwrap().0
+    }
+
+    fn refusal(text: &str) -> (&'static str, String) {
+        let notes = Schema::compile(json(text), &SchemaOptions::default()).unwrap_err();
+        (notes[0].code, notes[0].path.to_string())
+    }
+
+    #[test]
+    fn v5_values_are_judged_exactly_on_both_sides() {
+        for (schema_text, value, valid) in [
+            (r#"{"type":"integer"}"#, "9007199254740993.5", false),
+            (r#"{"type":"integer"}"#, "1.0", true),
+            (r#"{"enum":[12345678901234567890]}"#, "12345678901234567891", false),
+            (r#"{"enum":[123456789012345678901]}"#, "123456789012345678902", false),
+            (r#"{"enum":[123456789012345678901]}"#, "123456789012345678901", true),
+            (r#"{"enum":[{"a":[123456789012345678901]}]}"#, r#"{"a":[123456789012345678902]}"#, false),
+            (r#"{"const":123456789012345678901}"#, "123456789012345678900", false),
+            (r#"{"maximum":123456789012345678901}"#, "123456789012345678902", false),
+            (r#"{"maximum":123456789012345678901}"#, "123456789012345678901", true),
+            (r#"{"exclusiveMinimum":0.1}"#, "0.1", false),
+            (r#"{"exclusiveMinimum":0.1}"#, "0.10000000000000000001", true),
+            (r#"{"multipleOf":0.01}"#, "4.35", true),
+            (r#"{"uniqueItems":true}"#, "[123456789012345678901,123456789012345678902]", true),
+            (r#"{"uniqueItems":true}"#, "[1,1.0]", false),
+        ] {
+            assert_eq!(schema(schema_text).is_valid(&json(value)), valid, "{value} under {schema_text}");
+        }
+    }
+
+    #[test]
+    fn v2_schemas_that_can_never_be_judged_are_refused_with_their_place() {
+        assert_eq!(refusal(r#"{"properties":{"p":{"pattern":"("}}}"#).1, "/properties/p/pattern");
+        assert_eq!(
+            refusal(r#"{"properties":{"a":{"$ref":"http://example.test/s.json"}}}"#),
+            ("remote_reference", "/properties/a/$ref".into())
+        );
+        assert_eq!(
+            refusal(r##"{"properties":{"a":{"$ref":"#/$defs/X"}}}"##),
+            ("dangling_reference", "/properties/a/$ref".into())
+        );
+        assert_eq!(refusal(r##"{"allOf":[{"$ref":"#"}]}"##), ("reference_cycle", "/allOf/0/$ref".into()));
+        assert_eq!(refusal(r#"{"properties":[]}"#).1, "/properties");
+        let deep = format!("{}1{}", r#"{"not":"#.repeat(130), "}".repeat(130));
+        assert_eq!(refusal(&deep).0, "schema_too_deep");
+    }
+
+    #[test]
+    fn v2_recursion_through_the_instance_is_no_cycle() {
+        let tree = schema(r##"{"type":"object","properties":{"child":{"$ref":"#"}},"additionalProperties":false}"##);
+        assert!(tree.is_valid(&json(r#"{"child":{"child":{}}}"#)));
+        assert!(!tree.is_valid(&json(r#"{"child":{"child":1}}"#)));
+    }
+
+    #[test]
+    fn v3_look_around_is_a_noted_choice_and_bounded() {
+        let text = r#"{"type":"string","pattern":"^(?=.*[0-9]).+$"}"#;
+        let (schema, notes) = Schema::compile(json(text), &SchemaOptions::default()).unwrap();
+        assert_eq!(
+            notes.iter().map(|note| (note.code, note.severity, note.path.to_string())).collect::<Vec<_>>(),
+            [("backtracking_pattern", Severity::Info, "/pattern".into())]
+        );
+        assert!(schema.is_valid(&json("\"a1\"")));
+        assert!(!schema.is_valid(&json("\"aa\"")));
+    }
+
+    #[test]
+    fn v1_formats_are_asserted_unless_turned_off() {
+        let text = r#"{"format":"date-time"}"#;
+        assert!(!schema(text).is_valid(&json("\"yesterday\"")));
+        let (loose, _) = Schema::compile(json(text), &SchemaOptions { formats: false }).unwrap();
+        assert!(loose.is_valid(&json("\"yesterday\"")));
+    }
+}

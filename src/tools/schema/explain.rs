@@ -1,0 +1,332 @@
+//! Why a value does not satisfy its schema: every place, in document order, in words that a model can act on (rule V4).
+//!
+//! The validator has already said no; this walk only explains. It is bounded by a budget of steps, so that no schema and no
+//! value can make an error expensive. Where it finds nothing, because a keyword is beyond it, the refusal is reported whole.
+
+mod leaf;
+mod union;
+
+use std::{cell::Cell, collections::HashMap};
+
+use jsonschema::Validator;
+
+use super::{Schema, exact::Exact, proof::Reference, structure};
+use crate::{
+    json::{Json, Object, Pointer},
+    refusal::Violation,
+};
+
+/// Steps for one explanation: visits of a schema at a value.
+const MAX_STEPS: usize = 20_000;
+/// Violations that are kept; the rest is counted.
+const MAX_VIOLATIONS: usize = 100;
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Explanation {
+    /// The places, in document order, up to a cap.
+    pub violations: Vec<Violation>,
+    /// How many there are in all, as far as the walk came.
+    pub count: usize,
+}
+
+impl Explanation {
+    fn push(&mut self, violation: Violation) {
+        self.count += 1;
+        if self.violations.len() < MAX_VIOLATIONS {
+            self.violations.push(violation);
+        }
+    }
+
+    fn append(&mut self, other: Self) {
+        let kept = other.violations.len();
+        other.violations.into_iter().for_each(|violation| self.push(violation));
+        self.count += other.count - kept;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Explains why the schema refuses the value.
+pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
+    let mut walk = Walk { schema, steps: Cell::new(MAX_STEPS), leaves: HashMap::new() };
+    let mut explanation = walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
+    if explanation.is_empty() {
+        let spot = Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() };
+        explanation.push(spot.violation("", "does not satisfy the schema", "a value that satisfies the schema"));
+    }
+    explanation
+}
+
+/// A schema at a value.
+#[derive(Clone)]
+struct Spot<'a> {
+    schema: &'a Json,
+    schema_path: Pointer,
+    value: &'a Json,
+    path: Pointer,
+}
+
+impl<'a> Spot<'a> {
+    /// The same value under a subschema.
+    fn under(&self, schema: &'a Json, steps: &[&str]) -> Self {
+        let schema_path = steps.iter().fold(self.schema_path.clone(), |path, step| path.join(step));
+        Self { schema, schema_path, value: self.value, path: self.path.clone() }
+    }
+
+    /// A member or item under a subschema.
+    fn inside(&self, schema: &'a Json, steps: &[&str], value: &'a Json, step: &str) -> Self {
+        Self { value, path: self.path.join(step), ..self.under(schema, steps) }
+    }
+
+    fn violation(&self, keyword: &'static str, message: impl Into<String>, expected: impl Into<String>) -> Violation {
+        let schema_path = if keyword.is_empty() { self.schema_path.clone() } else { self.schema_path.join(keyword) };
+        Violation {
+            path: self.path.clone(),
+            property: None,
+            schema_path,
+            keyword,
+            message: message.into(),
+            expected: expected.into(),
+            actual: Some(self.value.kind()),
+            hint: None,
+        }
+    }
+}
+
+struct Walk<'a> {
+    schema: &'a Schema,
+    steps: Cell<usize>,
+    /// Validators for single keywords that only the crate can judge, by the text of the keyword and its value.
+    leaves: HashMap<String, Option<Validator<Exact>>>,
+}
+
+impl<'a> Walk<'a> {
+    /// Everything that is wrong at a spot and below.
+    fn at(&mut self, spot: &Spot<'a>) -> Explanation {
+        let mut found = Explanation::default();
+        let Some(steps) = self.steps.get().checked_sub(1) else { return found };
+        self.steps.set(steps);
+        match spot.schema {
+            Json::Bool(false) => found.push(spot.violation("", "not allowed", "nothing")),
+            Json::Object(keywords) => self.keywords(keywords, spot, &mut found),
+            Json::Null | Json::Bool(true) | Json::Number(_) | Json::String(_) | Json::Array(_) => {}
+        }
+        found
+    }
+
+    fn keywords(&mut self, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+        if let Some(reference) = keywords.get("$ref").and_then(Json::as_str) {
+            if let Reference::Found(target, schema) = super::proof::resolve(&self.schema.source, reference) {
+                let target = Spot { schema, schema_path: target, ..spot.clone() };
+                found.append(self.at(&target));
+            }
+            // Up to draft 7 a reference stands alone.
+            if self.schema.dialect <= super::Dialect::Draft7 {
+                return;
+            }
+        }
+        if let Some(violation) = leaf::wrong_type(keywords, spot) {
+            // A value of the wrong kind breaks nothing else that is worth a line.
+            found.push(violation);
+            return;
+        }
+        leaf::check(self, keywords, spot, found);
+        self.combinations(keywords, spot, found);
+        match spot.value {
+            Json::Object(members) => self.members(keywords, members, spot, found),
+            Json::Array(items) => self.items(keywords, items, spot, found),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+        }
+    }
+
+    /// `allOf`, unions, conditions.
+    fn combinations(&mut self, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+        for (position, schema) in list(keywords, "allOf").iter().enumerate() {
+            found.append(self.at(&spot.under(schema, &["allOf", &position.to_string()])));
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            let branches = list(keywords, keyword);
+            if !branches.is_empty() {
+                found.append(union::explain(self, keyword, branches, spot));
+            }
+        }
+        if let Some(schema) = keywords.get("not")
+            && self.accepts(&spot.under(schema, &["not"]))
+        {
+            found.push(spot.violation("not", "must not match an excluded schema", "anything else"));
+        }
+        if let Some(condition) = keywords.get("if") {
+            let branch = if self.accepts(&spot.under(condition, &["if"])) { "then" } else { "else" };
+            if let Some(schema) = keywords.get(branch) {
+                found.append(self.at(&spot.under(schema, &[branch])));
+            }
+        }
+        for keyword in ["dependentSchemas", "dependencies"] {
+            let by_name = keywords.get(keyword).and_then(Json::as_object);
+            for (name, schema) in by_name.into_iter().flatten() {
+                if spot.value.get(name).is_some() && !matches!(schema, Json::Array(_)) {
+                    found.append(self.at(&spot.under(schema, &[keyword, name])));
+                }
+            }
+        }
+    }
+
+    fn members(&mut self, keywords: &'a Object, members: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+        let declared = keywords.get("properties").and_then(Json::as_object);
+        let patterns = keywords.get("patternProperties").and_then(Json::as_object);
+        for (name, value) in members {
+            let mut known = false;
+            if let Some(schema) = declared.and_then(|declared| declared.get(name)) {
+                known = true;
+                found.append(self.at(&spot.inside(schema, &["properties", name], value, name)));
+            }
+            for (pattern, schema) in patterns.into_iter().flatten() {
+                if self.leaf_accepts("pattern", &Json::from(&**pattern), &Json::from(&**name)) {
+                    known = true;
+                    found.append(self.at(&spot.inside(schema, &["patternProperties", pattern], value, name)));
+                }
+            }
+            match keywords.get("additionalProperties") {
+                Some(Json::Bool(false)) if !known => found.push(leaf::unknown_field(keywords, members, name, spot)),
+                Some(schema) if !known => {
+                    found.append(self.at(&spot.inside(schema, &["additionalProperties"], value, name)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn items(&mut self, keywords: &'a Object, items: &'a [Json], spot: &Spot<'a>, found: &mut Explanation) {
+        let (tuple_keyword, rest_keyword) = match keywords.get("items") {
+            Some(Json::Array(_)) => ("items", "additionalItems"),
+            _ => ("prefixItems", "items"),
+        };
+        let tuple = list(keywords, tuple_keyword);
+        for (position, value) in items.iter().enumerate() {
+            let step = position.to_string();
+            let schema = match tuple.get(position) {
+                Some(schema) => Some((schema, vec![tuple_keyword, &step])),
+                None => keywords.get(rest_keyword).map(|schema| (schema, vec![rest_keyword])),
+            };
+            if let Some((schema, steps)) = schema {
+                found.append(self.at(&spot.inside(schema, &steps, value, &step)));
+            }
+            if found.count >= MAX_VIOLATIONS && self.steps.get() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether the walk finds nothing wrong.
+    fn accepts(&mut self, spot: &Spot<'a>) -> bool {
+        self.at(spot).is_empty()
+    }
+
+    /// Whether the crate accepts the value under a single keyword.
+    fn leaf_accepts(&mut self, keyword: &str, held: &Json, value: &Json) -> bool {
+        let schema = Json::Object([(keyword.into(), held.clone())].into_iter().collect());
+        let (dialect, options) = (self.schema.dialect, self.schema.options);
+        let validator = self.leaves.entry(schema.to_text()).or_insert_with(|| {
+            dialect
+                .options(options)
+                .with_pattern_options(jsonschema::PatternOptions::fancy_regex().backtrack_limit(super::BACKTRACK_LIMIT))
+                .build(&structure::to_value(&schema, dialect))
+                .ok()
+        });
+        validator.as_ref().is_none_or(|validator| validator.is_valid(value))
+    }
+}
+
+fn list<'a>(keywords: &'a Object, keyword: &str) -> &'a [Json] {
+    keywords.get(keyword).and_then(Json::as_array).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{json, schema};
+
+    /// Path, property, keyword, message and hint of every violation.
+    fn violations(schema_text: &str, value: &str) -> Vec<String> {
+        let explanation = schema(schema_text).explain(&json(value));
+        assert_eq!(explanation.count, explanation.violations.len());
+        let line = |violation: &super::Violation| {
+            let property = violation.property.as_ref().map(|name| format!("[{name}]")).unwrap_or_default();
+            let hint = violation.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("{}{property} {}: {}{hint}", violation.path, violation.keyword, violation.message)
+        };
+        explanation.violations.iter().map(line).collect()
+    }
+
+    #[test]
+    fn v4_all_violations_are_found_in_document_order() {
+        let schema = r#"{"type":"object","required":["name","evidence"],"additionalProperties":false,
+            "properties":{"name":{"type":"string","minLength":2},"evidence":{"type":"string"},
+                          "tags":{"type":"array","items":{"type":"string"}},"level":{"enum":["low","high"]}}}"#;
+        assert_eq!(
+            violations(schema, r#"{"evidence":42,"tags":["a",1,null],"level":"High","nam":"x"}"#),
+            [
+                "[name] required: missing (did you mean to rename `nam`?)",
+                "/evidence type: expected string, got number",
+                "/tags/1 type: expected string, got number",
+                "/tags/2 type: expected string, got null",
+                "/level enum: expected one of [\"low\",\"high\"] (did you mean \"high\"?)",
+                "[nam] additionalProperties: unknown field (did you mean `name`?)",
+            ]
+        );
+    }
+
+    #[test]
+    fn v4_a_union_is_explained_by_the_branch_that_was_meant() {
+        let tagged = r#"{"oneOf":[{"type":"object","properties":{"kind":{"const":"a"},"x":{"type":"integer"}},"required":["kind","x"]},
+                                  {"type":"object","properties":{"kind":{"const":"b"},"y":{"type":"integer"}},"required":["kind","y"]}]}"#;
+        assert_eq!(violations(tagged, r#"{"kind":"b","y":"no"}"#), ["/y type: expected integer, got string"]);
+        assert_eq!(violations(tagged, r#"{"kind":"z"}"#), ["/kind oneOf: expected one of [\"a\",\"b\"]"]);
+        assert_eq!(violations(tagged, "3"), [" oneOf: expected object, got number"]);
+        let plain = r#"{"anyOf":[{"type":"object","properties":{"path":{"type":"string"},"mode":{"type":"integer"}},"required":["path"]},
+                                 {"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}]}"#;
+        assert_eq!(violations(plain, r#"{"path":"a","mode":"x"}"#), ["/mode type: expected integer, got string"]);
+        let kinds = r#"{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}"#;
+        assert_eq!(violations(kinds, "1"), [" anyOf: expected string or array, got number"]);
+        assert_eq!(violations(kinds, "[1]"), ["/0 type: expected string, got number"]);
+        assert_eq!(violations(r#"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3"), [" oneOf: matches more than one alternative"]);
+    }
+
+    #[test]
+    fn v4_references_conditions_and_tuples_are_followed() {
+        let schema = r##"{"$defs":{"n":{"type":"integer","minimum":1}},"prefixItems":[{"$ref":"#/$defs/n"}],"items":{"type":"string"}}"##;
+        assert_eq!(violations(schema, "[0,5]"), ["/0 minimum: expected >= 1", "/1 type: expected string, got number"]);
+        let condition = r#"{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]},"else":{"required":["c"]}}"#;
+        assert_eq!(violations(condition, r#"{"a":1}"#), ["[b] required: missing"]);
+        assert_eq!(violations(condition, r#"{"a":2}"#), ["[c] required: missing"]);
+    }
+
+    #[test]
+    fn v4_what_the_walk_cannot_follow_is_still_refused_with_a_word() {
+        let schema = r#"{"properties":{"a":true},"unevaluatedProperties":false}"#;
+        assert_eq!(violations(schema, r#"{"b":1}"#), ["[b] unevaluatedProperties: unknown field"]);
+        let dynamic = r##"{"$dynamicAnchor":"x","$dynamicRef":"#y","$defs":{"y":{"$dynamicAnchor":"y","type":"string"}}}"##;
+        assert_eq!(violations(dynamic, "1"), [" : does not satisfy the schema"]);
+    }
+
+    #[test]
+    fn v4_ten_thousand_errors_are_counted_and_not_all_kept() {
+        let items = format!("[{}]", vec!["1"; 10_000].join(","));
+        let explanation = schema(r#"{"items":{"type":"string"}}"#).explain(&json(&items));
+        assert_eq!((explanation.violations.len(), explanation.count), (100, 10_000));
+    }
+
+    #[test]
+    fn v3_a_recursive_union_does_not_explode() {
+        let schema = schema(
+            r##"{"anyOf":[{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]},
+                          {"type":"object","properties":{"a":{"$ref":"#"}},"required":["b"]},
+                          {"type":"object","properties":{"a":{"$ref":"#"}},"required":["c"]}]}"##,
+        );
+        let value = format!("{}1{}", r#"{"a":"#.repeat(40), "}".repeat(40));
+        let explanation = schema.explain(&json(&value));
+        assert!(explanation.count >= 1);
+    }
+}

@@ -1,0 +1,250 @@
+//! Single keywords: what they ask for, and the words for it.
+
+use super::{Explanation, Spot, Walk};
+use crate::{
+    json::{Json, Number, Object, Pointer},
+    refusal::Violation,
+    tools::schema::{Dialect, exact::is_unique, keywords::Comparison},
+};
+
+/// The violation of `type`, if there is one.
+pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation> {
+    let asked = keywords.get("type")?;
+    let names: Vec<&str> = match asked {
+        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
+        name => name.as_str().into_iter().collect(),
+    };
+    if names.is_empty() || names.iter().any(|name| is_of_type(spot.value, name)) {
+        return None;
+    }
+    let expected = any_of_words(&names);
+    Some(spot.violation("type", format!("expected {expected}, got {}", spot.value.kind()), expected))
+}
+
+fn is_of_type(value: &Json, name: &str) -> bool {
+    match value {
+        Json::Number(number) => name == "number" || (name == "integer" && number.is_integer()),
+        other => other.kind().name() == name,
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn any_of_words(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// Everything that single keywords say against the value itself.
+pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+    choices(walk.schema.dialect, keywords, spot, found);
+    match spot.value {
+        Json::Number(number) => limits(keywords, number, spot, found),
+        Json::String(text) => texts(walk, keywords, text, spot, found),
+        Json::Array(items) => lists(walk, keywords, items, spot, found),
+        Json::Object(members) => objects(walk, keywords, members, spot, found),
+        Json::Null | Json::Bool(_) => {}
+    }
+}
+
+fn choices(dialect: Dialect, keywords: &Object, spot: &Spot<'_>, found: &mut Explanation) {
+    // Draft 4 does not know `const`.
+    if let Some(only) = keywords.get("const").filter(|only| dialect >= Dialect::Draft6 && *only != spot.value) {
+        let expected = short(only);
+        found.push(spot.violation("const", format!("expected {expected}"), expected));
+    }
+    let Some(choices) = keywords.get("enum").and_then(Json::as_array) else { return };
+    if !choices.contains(spot.value) {
+        let expected = format!("one of {}", listed(choices));
+        let mut violation = spot.violation("enum", format!("expected {expected}"), expected);
+        violation.hint = nearest_choice(choices, spot.value);
+        found.push(violation);
+    }
+}
+
+/// Choices that one line can hold.
+const MAX_CHOICES: usize = 20;
+/// Characters of a value that one line can hold.
+const MAX_SHORT: usize = 60;
+
+fn listed(choices: &[Json]) -> String {
+    let shown: Vec<String> = choices.iter().take(MAX_CHOICES).map(short).collect();
+    match choices.len().saturating_sub(MAX_CHOICES) {
+        0 => format!("[{}]", shown.join(",")),
+        more => format!("[{}] and {more} more", shown.join(",")),
+    }
+}
+
+/// A value of the schema, on one line and not too long.
+fn short(value: &Json) -> String {
+    let text = value.to_text();
+    if text.chars().count() <= MAX_SHORT {
+        return text;
+    }
+    text.chars().take(MAX_SHORT).chain("...".chars()).collect()
+}
+
+fn nearest_choice(choices: &[Json], value: &Json) -> Option<String> {
+    let sent = value.as_str()?;
+    nearest(choices.iter().filter_map(Json::as_str), sent).map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
+}
+
+/// The most similar name, if any is similar (rule E4).
+fn nearest<'n>(names: impl Iterator<Item = &'n str>, sent: &str) -> Option<&'n str> {
+    // Long texts are no typing mistakes, and comparing them is quadratic.
+    if sent.len() > 200 {
+        return None;
+    }
+    let folded = |name: &str| name.to_lowercase().replace(['-', '_', '.', ' '], "");
+    let sent = folded(sent);
+    names
+        .map(|name| (strsim::normalized_damerau_levenshtein(&folded(name), &sent), name))
+        .filter(|(likeness, _)| *likeness >= 0.6)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, name)| name)
+}
+
+fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Explanation) {
+    let exclusive = |sibling: &str| keywords.get(sibling) == Some(&Json::Bool(true));
+    for keyword in ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"] {
+        let Some(limit) = keywords.get(keyword).and_then(Json::as_number) else { continue };
+        let comparison = Comparison::of(keyword, exclusive);
+        if !comparison.holds(number, limit) {
+            let expected = format!("{} {limit}", comparison.words());
+            found.push(spot.violation(keyword, format!("expected {expected}"), expected));
+        }
+    }
+}
+
+/// Whether the size breaks a least or a greatest size, and the words for it.
+fn size(keywords: &Object, [least, most]: [&'static str; 2], unit: &str, size: usize, spot: &Spot<'_>, found: &mut Explanation) {
+    let size = Number::from(i64::try_from(size).unwrap_or(i64::MAX));
+    let bound = |keyword| keywords.get(keyword).and_then(Json::as_number);
+    for (keyword, words, limit, broken) in [
+        (least, "at least", bound(least), bound(least).is_some_and(|limit| size < *limit)),
+        (most, "at most", bound(most), bound(most).is_some_and(|limit| size > *limit)),
+    ] {
+        if let Some(limit) = limit.filter(|_| broken) {
+            let expected = format!("{words} {limit} {unit}");
+            found.push(spot.violation(keyword, format!("expected {expected}"), expected));
+        }
+    }
+}
+
+fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<'a>, found: &mut Explanation) {
+    size(keywords, ["minLength", "maxLength"], "characters", text.chars().count(), spot, found);
+    if let Some(pattern) = keywords.get("pattern")
+        && !walk.leaf_accepts("pattern", pattern, spot.value)
+    {
+        let expected = format!("to match {}", pattern.as_str().unwrap_or_default());
+        found.push(spot.violation("pattern", format!("expected {expected}"), expected));
+    }
+    if let Some(format) = keywords.get("format")
+        && !walk.leaf_accepts("format", format, spot.value)
+    {
+        let expected = format!("format {}", format.as_str().unwrap_or_default());
+        found.push(spot.violation("format", format!("expected {expected}"), expected));
+    }
+}
+
+fn lists<'a>(walk: &mut Walk<'a>, keywords: &'a Object, items: &'a [Json], spot: &Spot<'a>, found: &mut Explanation) {
+    size(keywords, ["minItems", "maxItems"], "items", items.len(), spot, found);
+    if keywords.get("uniqueItems") == Some(&Json::Bool(true)) && !is_unique(items) {
+        found.push(spot.violation("uniqueItems", "expected unique items", "unique items"));
+    }
+    if let Some(schema) = keywords.get("contains") {
+        let matching = items
+            .iter()
+            .enumerate()
+            .filter(|(position, item)| walk.accepts(&spot.inside(schema, &["contains"], item, &position.to_string())))
+            .count();
+        let one = Number::from(1);
+        let least = keywords.get("minContains").and_then(Json::as_number).unwrap_or(&one);
+        let most = keywords.get("maxContains").and_then(Json::as_number);
+        let matching = Number::from(i64::try_from(matching).unwrap_or(i64::MAX));
+        if matching < *least || most.is_some_and(|most| matching > *most) {
+            let most = most.map(|most| format!(" and at most {most}")).unwrap_or_default();
+            let expected = format!("at least {least}{most} items that match `contains`");
+            found.push(spot.violation("contains", format!("expected {expected}"), expected));
+        }
+    }
+}
+
+fn objects<'a>(walk: &mut Walk<'a>, keywords: &'a Object, members: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+    size(keywords, ["minProperties", "maxProperties"], "properties", members.len(), spot, found);
+    let required = keywords.get("required").and_then(Json::as_array).unwrap_or_default();
+    for name in required.iter().filter_map(Json::as_str).filter(|name| !members.contains_key(*name)) {
+        found.push(missing(keywords, members, name, spot));
+    }
+    for keyword in ["dependentRequired", "dependencies"] {
+        for (name, needs) in keywords.get(keyword).and_then(Json::as_object).into_iter().flatten() {
+            let needs = needs.as_array().filter(|_| members.contains_key(name)).unwrap_or_default();
+            for needed in needs.iter().filter_map(Json::as_str).filter(|needed| !members.contains_key(*needed)) {
+                let message = format!("required when {} is present", Json::from(&**name).to_text());
+                found.push(at_property(spot.violation(keyword, message, "a value"), needed, None));
+            }
+        }
+    }
+    if let Some(schema) = keywords.get("propertyNames") {
+        for name in members.keys() {
+            let text = Json::from(&**name);
+            if !names_accept(walk, schema, &text) {
+                let message = "the name of this field is not allowed";
+                found.push(at_property(spot.violation("propertyNames", message, "another name"), name, None));
+            }
+        }
+    }
+    if keywords.get("unevaluatedProperties") == Some(&Json::Bool(false)) && is_plain(keywords) {
+        for name in members.keys().filter(|name| !is_declared(keywords, name)) {
+            let mut violation = unknown_field(keywords, members, name, spot);
+            violation.keyword = "unevaluatedProperties";
+            violation.schema_path = spot.schema_path.join("unevaluatedProperties");
+            found.push(violation);
+        }
+    }
+}
+
+fn names_accept(walk: &mut Walk<'_>, schema: &Json, name: &Json) -> bool {
+    walk.leaf_accepts("allOf", &Json::Array(vec![schema.clone()]), name)
+}
+
+/// Whether the object's fields are declared by its own keywords only, so that unevaluated means undeclared.
+fn is_plain(keywords: &Object) -> bool {
+    !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "additionalProperties"]
+        .iter()
+        .any(|keyword| keywords.contains_key(*keyword))
+}
+
+fn is_declared(keywords: &Object, name: &str) -> bool {
+    keywords.get("properties").and_then(|declared| declared.get(name)).is_some()
+}
+
+/// A required field that is not there. An undeclared field with nearly its name was probably meant.
+fn missing(keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
+    let undeclared = members.keys().map(|sent| &**sent).filter(|sent| !is_declared(keywords, sent));
+    let hint = nearest(undeclared, name).map(|sent| format!("did you mean to rename `{sent}`?"));
+    let expected = expected_kind(keywords, name);
+    at_property(spot.violation("required", "missing", expected), name, hint)
+}
+
+/// What the schema of a field asks for, in a word.
+fn expected_kind(keywords: &Object, name: &str) -> String {
+    let place = Pointer::root().join(name).join("type");
+    let declared = keywords.get("properties").and_then(|declared| place.find(declared));
+    declared.and_then(Json::as_str).unwrap_or("a value").to_owned()
+}
+
+/// A field that the schema does not declare. A declared one with nearly its name, not sent, was probably meant.
+pub(super) fn unknown_field(keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
+    let declared = keywords.get("properties").and_then(Json::as_object);
+    let absent = declared.into_iter().flat_map(Object::keys).map(|name| &**name).filter(|name| !members.contains_key(*name));
+    let hint = nearest(absent, name).map(|declared| format!("did you mean `{declared}`?"));
+    let mut violation = at_property(spot.violation("additionalProperties", "unknown field", "nothing"), name, hint);
+    violation.actual = members.get(name).map(Json::kind);
+    violation
+}
+
+fn at_property(violation: Violation, name: &str, hint: Option<String>) -> Violation {
+    Violation { property: Some(name.to_owned()), hint, actual: None, ..violation }
+}

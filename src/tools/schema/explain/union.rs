@@ -1,0 +1,125 @@
+//! Unions: one explanation by the branch that was meant, never "matches none of the schemas" (rule V4).
+
+use super::{Explanation, Spot, Walk, leaf::any_of_words};
+use crate::json::{Json, Object};
+
+/// Explains a union that the value may break.
+pub(super) fn explain<'a>(walk: &mut Walk<'a>, keyword: &'static str, branches: &'a [Json], spot: &Spot<'a>) -> Explanation {
+    let mut explained = Vec::with_capacity(branches.len());
+    let mut matching = 0;
+    for (position, schema) in branches.iter().enumerate() {
+        let explanation = walk.at(&spot.under(schema, &[keyword, &position.to_string()]));
+        if explanation.is_empty() {
+            matching += 1;
+            if keyword == "anyOf" {
+                return Explanation::default();
+            }
+        } else {
+            explained.push((resolved(walk, schema), explanation));
+        }
+    }
+    let mut found = Explanation::default();
+    match matching {
+        0 => {}
+        1 => return found,
+        _ => {
+            let message = "matches more than one alternative";
+            found.push(spot.violation(keyword, message, "exactly one alternative"));
+            return found;
+        }
+    }
+    if let Some(tag) = Tag::of(&explained, spot.value) {
+        return tag.explain(explained, keyword, spot);
+    }
+    by_kind_or_keys(explained, keyword, spot)
+}
+
+/// The branch itself, behind a reference.
+fn resolved<'a>(walk: &Walk<'a>, schema: &'a Json) -> &'a Json {
+    let reference = schema.get("$ref").and_then(Json::as_str);
+    match reference.map(|reference| super::super::proof::resolve(&walk.schema.source, reference)) {
+        Some(super::Reference::Found(_, schema)) => schema,
+        Some(super::Reference::Dangling | super::Reference::ByAddress) | None => schema,
+    }
+}
+
+/// A property that every branch fixes to values of its own, and that the value has.
+struct Tag<'a> {
+    name: &'a str,
+    sent: &'a Json,
+}
+
+impl<'a> Tag<'a> {
+    fn of(explained: &[(&'a Json, Explanation)], value: &'a Json) -> Option<Self> {
+        let (first, _) = explained.first()?;
+        let names = properties(first)?.keys();
+        names.map(|name| &**name).find_map(|name| {
+            let sent = value.get(name)?;
+            explained.iter().all(|(branch, _)| tag_values(branch, name).is_some()).then_some(Self { name, sent })
+        })
+    }
+
+    /// The branch with this tag; for a tag that no branch has, the tags there are.
+    fn explain(&self, explained: Vec<(&'a Json, Explanation)>, keyword: &'static str, spot: &Spot<'a>) -> Explanation {
+        let mut tags = Vec::new();
+        for (branch, explanation) in explained {
+            let values = tag_values(branch, self.name).unwrap_or_default();
+            if values.contains(&self.sent) {
+                return explanation;
+            }
+            tags.extend(values);
+        }
+        let listed: Vec<String> = tags.into_iter().map(Json::to_text).collect();
+        let expected = format!("one of [{}]", listed.join(","));
+        let mut violation = spot.violation(keyword, format!("expected {expected}"), expected);
+        violation.path = spot.path.join(self.name);
+        violation.actual = Some(self.sent.kind());
+        let mut found = Explanation::default();
+        found.push(violation);
+        found
+    }
+}
+
+fn properties(branch: &Json) -> Option<&Object> {
+    branch.get("properties")?.as_object()
+}
+
+/// The values to which a branch fixes a property.
+fn tag_values<'a>(branch: &'a Json, name: &str) -> Option<Vec<&'a Json>> {
+    let property = properties(branch)?.get(name)?;
+    match (property.get("const"), property.get("enum")) {
+        (Some(value), _) => Some(vec![value]),
+        (None, Some(Json::Array(values))) => Some(values.iter().collect()),
+        _ => None,
+    }
+}
+
+/// Without a tag: the branches that take a value of this kind; among them the one that names most of its keys.
+fn by_kind_or_keys(explained: Vec<(&Json, Explanation)>, keyword: &'static str, spot: &Spot<'_>) -> Explanation {
+    let is_kind_error = |explanation: &Explanation| {
+        explanation.violations.iter().any(|violation| violation.keyword == "type" && violation.path == spot.path)
+    };
+    let (wrong_kind, mut right_kind): (Vec<_>, Vec<_>) =
+        explained.into_iter().partition(|(_, explanation)| is_kind_error(explanation));
+    let named = |branch: &Json| {
+        let names = properties(branch).into_iter().flat_map(Object::keys);
+        names.filter(|name| spot.value.get(name).is_some()).count()
+    };
+    // The first of equals: `max_by_key` would take the last.
+    right_kind.sort_by_key(|(branch, explanation)| (std::cmp::Reverse(named(branch)), explanation.count));
+    if let Some((_, explanation)) = right_kind.into_iter().next() {
+        return explanation;
+    }
+    let mut kinds: Vec<&str> = Vec::new();
+    for violation in wrong_kind.iter().flat_map(|(_, explanation)| &explanation.violations) {
+        for kind in violation.expected.split(", ").flat_map(|kinds| kinds.split(" or ")) {
+            if violation.path == spot.path && !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+    }
+    let expected = any_of_words(&kinds);
+    let mut found = Explanation::default();
+    found.push(spot.violation(keyword, format!("expected {expected}, got {}", spot.value.kind()), expected));
+    found
+}

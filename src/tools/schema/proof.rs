@@ -1,0 +1,198 @@
+//! What a schema must be before it is compiled: of bounded size, with references that lead somewhere and not in a circle
+//! (rule V2).
+
+use std::collections::HashMap;
+
+use jsonschema::error::ValidationErrorKind;
+use percent_encoding::percent_decode_str;
+
+use super::{
+    dialect::Dialect,
+    structure::{is_in_place, subschemas},
+};
+use crate::{
+    json::{Json, Object, Pointer},
+    tools::Note,
+};
+
+/// Levels of nesting.
+const MAX_DEPTH: usize = 120;
+/// Bytes of compact text.
+const MAX_BYTES: usize = 1 << 20;
+/// References in a row that judge the same value.
+const MAX_CHAIN: usize = 100;
+
+/// Proves a schema, or names every reason against it.
+pub(super) fn prove(schema: &Json, dialect: Dialect) -> Result<(), Vec<Note>> {
+    if depth_exceeds(schema, MAX_DEPTH) {
+        let message = format!("the schema has more than {MAX_DEPTH} levels of nesting; flatten it with `$defs`");
+        return Err(vec![Note::error("schema_too_deep", Pointer::root(), message)]);
+    }
+    if schema.to_text().len() > MAX_BYTES {
+        let message = format!("the schema has more than {MAX_BYTES} bytes");
+        return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
+    }
+    let mut proof = Proof { root: schema, dialect, states: HashMap::new(), notes: Vec::new() };
+    each_subschema(schema, &Pointer::root(), &mut |keywords, place| proof.subschema(keywords, place));
+    if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
+}
+
+/// Patterns that the linear-time engine refuses, each noted (rule V3).
+pub(super) fn backtracking_patterns(schema: &Json) -> Vec<Note> {
+    let mut notes = Vec::new();
+    each_subschema(schema, &Pointer::root(), &mut |keywords, place| {
+        let pattern = keywords.get("pattern").and_then(Json::as_str).map(|pattern| (place.join("pattern"), pattern));
+        let by_pattern = keywords.get("patternProperties").and_then(Json::as_object);
+        let names = by_pattern.into_iter().flat_map(Object::keys);
+        let names = names.map(|pattern| (place.join("patternProperties").join(pattern), &**pattern));
+        for (place, pattern) in pattern.into_iter().chain(names) {
+            let alone = serde_json::json!({ "pattern": pattern });
+            let linear = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).build(&alone);
+            if linear.is_err() {
+                let message = "the pattern needs look-around or back-references: it is matched by a backtracking engine, \
+                               within a limit of steps; a plain pattern is faster";
+                notes.push(Note::info("backtracking_pattern", place, message));
+            }
+        }
+    });
+    notes
+}
+
+/// The note for a schema that the validator does not take.
+pub(super) fn broken(schema: &Json, error: &jsonschema::ValidationError<'_>) -> Note {
+    if let ValidationErrorKind::Referencing(cause) = error.kind() {
+        let mut place = Pointer::root();
+        let mut code = "remote_reference";
+        each_subschema(schema, &Pointer::root(), &mut |keywords, at| {
+            if let Some(reference) = keywords.get("$ref").and_then(Json::as_str)
+                && place == Pointer::root()
+                && matches!(resolve(schema, reference), Reference::ByAddress)
+            {
+                place = at.join("$ref");
+                code = if reference.starts_with('#') { "dangling_reference" } else { "remote_reference" };
+            }
+        });
+        let message = format!("the booth fetches no schemas: put what is referred to under `$defs` ({cause})");
+        return Note::error(code, place, message);
+    }
+    let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
+    Note::error("broken_schema", place, format!("the schema is broken: {error}"))
+}
+
+fn depth_exceeds(value: &Json, levels: usize) -> bool {
+    let mut nested: Box<dyn Iterator<Item = &Json>> = match value {
+        Json::Array(items) => Box::new(items.iter()),
+        Json::Object(members) => Box::new(members.values()),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return false,
+    };
+    levels == 0 || nested.any(|value| depth_exceeds(value, levels - 1))
+}
+
+/// Visits every schema object, the outer before the inner.
+fn each_subschema(schema: &Json, place: &Pointer, visit: &mut impl FnMut(&Object, &Pointer)) {
+    let Some(keywords) = schema.as_object() else { return };
+    visit(keywords, place);
+    for inner in subschemas(keywords) {
+        each_subschema(inner.schema, &inner.place(place), visit);
+    }
+}
+
+/// How far a place has been followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Following,
+    Followed,
+}
+
+struct Proof<'a> {
+    root: &'a Json,
+    dialect: Dialect,
+    states: HashMap<Pointer, State>,
+    notes: Vec<Note>,
+}
+
+impl Proof<'_> {
+    fn subschema(&mut self, keywords: &Object, place: &Pointer) {
+        if let Some(divisor) = keywords.get("multipleOf").and_then(Json::as_number)
+            && divisor.is_multiple_of(divisor).is_none()
+        {
+            let message = "`multipleOf` must be positive and have at most 19 digits";
+            self.notes.push(Note::error("broken_schema", place.join("multipleOf"), message));
+        }
+        self.follow(keywords, place, 0);
+    }
+
+    /// Follows everything that judges the same value. Whoever comes back to where he is has found a circle.
+    fn follow(&mut self, keywords: &Object, place: &Pointer, chain: usize) {
+        if self.states.contains_key(place) {
+            return;
+        }
+        self.states.insert(place.clone(), State::Following);
+        if let Some(reference) = keywords.get("$ref").and_then(Json::as_str) {
+            self.follow_reference(reference, &place.join("$ref"), chain);
+        }
+        for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
+            if let Some(keywords) = inner.schema.as_object() {
+                self.follow(keywords, &inner.place(place), chain);
+            }
+        }
+        self.states.insert(place.clone(), State::Followed);
+    }
+
+    fn follow_reference(&mut self, reference: &str, place: &Pointer, chain: usize) {
+        if chain >= MAX_CHAIN {
+            let message = format!("more than {MAX_CHAIN} references in a row");
+            self.notes.push(Note::error("reference_too_deep", place.clone(), message));
+            return;
+        }
+        match resolve(self.root, reference) {
+            Reference::Found(target, schema) => {
+                if self.states.get(&target) == Some(&State::Following) {
+                    let message = format!("`{reference}` leads back to this place without going into the value: no value could ever be judged");
+                    self.notes.push(Note::error("reference_cycle", place.clone(), message));
+                } else if let Some(keywords) = schema.as_object() {
+                    self.follow(keywords, &target, chain + 1);
+                }
+            }
+            Reference::Dangling => {
+                let remedy = if self.dialect >= Dialect::Draft201909 { "$defs" } else { "definitions" };
+                let message = format!("`{reference}` leads nowhere; define it under `{remedy}`");
+                self.notes.push(Note::error("dangling_reference", place.clone(), message));
+            }
+            Reference::ByAddress => {}
+        }
+    }
+}
+
+/// Where a `$ref` leads.
+pub(super) enum Reference<'a> {
+    /// To this place of the same document.
+    Found(Pointer, &'a Json),
+    /// To no place of the document.
+    Dangling,
+    /// To an address: the validator resolves it among the `$id`s of the document, or refuses the schema.
+    ByAddress,
+}
+
+/// Resolves a `$ref` within its document.
+pub(super) fn resolve<'a>(root: &'a Json, reference: &str) -> Reference<'a> {
+    let Some(fragment) = reference.strip_prefix('#') else { return Reference::ByAddress };
+    let decoded = percent_decode_str(fragment).decode_utf8_lossy();
+    if let Some(target) = Pointer::parse(&decoded) {
+        if let Some(schema) = target.find(root) {
+            return Reference::Found(target, schema);
+        }
+        // Inside an embedded `$id`, `#` means that resource and not the document.
+        return if has_embedded_ids(root) { Reference::ByAddress } else { Reference::Dangling };
+    }
+    Reference::ByAddress
+}
+
+fn has_embedded_ids(root: &Json) -> bool {
+    let mut found = false;
+    each_subschema(root, &Pointer::root(), &mut |keywords, place| {
+        let id = keywords.get("$id").or_else(|| keywords.get("id")).and_then(Json::as_str);
+        found |= *place != Pointer::root() && id.is_some();
+    });
+    found
+}

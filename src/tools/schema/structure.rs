@@ -1,0 +1,126 @@
+//! Where a schema has subschemas, and how it reaches the validator.
+
+use serde_json::{Map, Value};
+
+use super::{
+    dialect::Dialect,
+    exact::{nearest, rounded},
+    keywords::{AS_TEXT, NUMERIC},
+};
+use crate::json::{Json, Number, Object, Pointer};
+
+/// What the value of a keyword holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A schema, or a list of schemas.
+    SchemaOrList,
+    /// Schemas by name. Draft 7's `dependencies` may also hold lists of names.
+    SchemasByName,
+    /// No schemas.
+    Plain,
+}
+
+fn shape(keyword: &str) -> Shape {
+    match keyword {
+        "additionalItems" | "additionalProperties" | "allOf" | "anyOf" | "contains" | "contentSchema" | "else" | "if"
+        | "items" | "not" | "oneOf" | "prefixItems" | "propertyNames" | "then" | "unevaluatedItems"
+        | "unevaluatedProperties" => Shape::SchemaOrList,
+        "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties" | "properties" => {
+            Shape::SchemasByName
+        }
+        _ => Shape::Plain,
+    }
+}
+
+/// Whether the keyword's subschemas judge the same value as the schema itself.
+pub(super) fn is_in_place(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas" | "dependencies"
+    )
+}
+
+/// A subschema of a schema object: the steps to it, and itself.
+pub(super) struct Subschema<'a> {
+    /// The keyword that holds it.
+    pub(super) keyword: &'a str,
+    /// The step below the keyword, where there is one.
+    pub(super) step: Option<String>,
+    /// The subschema.
+    pub(super) schema: &'a Json,
+}
+
+impl Subschema<'_> {
+    /// Its place, below the place of the schema that holds it.
+    pub(super) fn place(&self, above: &Pointer) -> Pointer {
+        let place = above.join(self.keyword);
+        self.step.as_ref().map_or_else(|| place.clone(), |step| place.join(step))
+    }
+}
+
+/// The subschemas that stand directly in a schema object.
+pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
+    let mut found = Vec::new();
+    for (keyword, value) in schema {
+        match (shape(keyword), value) {
+            (Shape::SchemaOrList, Json::Array(items)) => {
+                found.extend(items.iter().enumerate().map(|(position, schema)| Subschema {
+                    keyword,
+                    step: Some(position.to_string()),
+                    schema,
+                }));
+            }
+            (Shape::SchemaOrList, schema) => found.push(Subschema { keyword, step: None, schema }),
+            (Shape::SchemasByName, Json::Object(members)) => {
+                found.extend(members.iter().filter(|(_, schema)| !matches!(schema, Json::Array(_))).map(
+                    |(name, schema)| Subschema { keyword, step: Some(name.to_string()), schema },
+                ));
+            }
+            (Shape::SchemasByName | Shape::Plain, _) => {}
+        }
+    }
+    found
+}
+
+/// The schema as the validator takes it. A keyword with a number that `serde_json` would round is passed as text under
+/// another name, and a `$schema` that the validator does not know is left out.
+pub(super) fn to_value(schema: &Json, dialect: Dialect) -> Value {
+    let Json::Object(keywords) = schema else { return rounded(schema) };
+    let mut value = Map::with_capacity(keywords.len());
+    for (keyword, held) in keywords {
+        if &**keyword == "$schema" && held.as_str().is_some_and(|address| Dialect::from_address(address) != Some(dialect)) {
+            continue;
+        }
+        let (name, held) = match (shape(keyword), held) {
+            (Shape::SchemaOrList, Json::Array(items)) => {
+                (keyword.to_string(), Value::Array(items.iter().map(|item| to_value(item, dialect)).collect()))
+            }
+            (Shape::SchemaOrList, held) => (keyword.to_string(), to_value(held, dialect)),
+            (Shape::SchemasByName, Json::Object(members)) => {
+                let members = members.iter().map(|(name, held)| (name.to_string(), to_value(held, dialect)));
+                (keyword.to_string(), Value::Object(members.collect()))
+            }
+            (Shape::SchemasByName | Shape::Plain, held) => plain(keyword, held),
+        };
+        value.insert(name, held);
+    }
+    Value::Object(value)
+}
+
+fn plain(keyword: &str, held: &Json) -> (String, Value) {
+    if NUMERIC.contains(&keyword) && !is_exact(held) {
+        (format!("{AS_TEXT}{keyword}"), Value::String(held.to_text()))
+    } else {
+        (keyword.to_owned(), rounded(held))
+    }
+}
+
+/// Whether no number is changed by `serde_json`.
+fn is_exact(value: &Json) -> bool {
+    match value {
+        Json::Number(number) => Number::from(&nearest(number)) == *number,
+        Json::Array(items) => items.iter().all(is_exact),
+        Json::Object(members) => members.values().all(is_exact),
+        Json::Null | Json::Bool(_) | Json::String(_) => true,
+    }
+}

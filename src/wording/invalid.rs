@@ -1,0 +1,116 @@
+//! The error that a model reads when its arguments break the schema: the layout of rule E1.
+
+use super::{MAX_SHOWN, on_one_line, quoted};
+use crate::{
+    json::{Json, Object, Pointer},
+    refusal::Violation,
+    tools::{Explanation, Received, Tool},
+};
+
+/// Lines for violations.
+const MAX_LINES: usize = 20;
+/// Bytes of the whole text, more or less.
+const MAX_BYTES: usize = 4096;
+/// Characters of one line.
+const MAX_LINE: usize = 300;
+
+/// `Validation failed for tool "NAME":`, a line for each violation, and what was received.
+pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json) -> String {
+    let mut text = format!("Validation failed for tool {}:\n", quoted(&tool.name));
+    text.push_str(&violation_lines(explanation));
+    if tool.arguments.received != Received::Omit {
+        let left = MAX_BYTES.saturating_sub(text.len());
+        let shown = hide(&tool.input.without_secrets(received), &tool.arguments.sensitive);
+        let block = match tool.arguments.received {
+            Received::Full => shown.to_pretty_text(),
+            Received::Short | Received::Omit => first_lines(&shorten(&shown).to_pretty_text(), left),
+        };
+        text.push_str("\nReceived arguments:\n");
+        text.push_str(&block);
+    }
+    text
+}
+
+fn violation_lines(explanation: &Explanation) -> String {
+    let mut folded: Vec<(String, usize)> = Vec::new();
+    for line in explanation.violations.iter().map(line) {
+        match folded.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None if folded.len() < MAX_LINES => folded.push((line, 1)),
+            None => break,
+        }
+    }
+    let shown: usize = folded.iter().map(|(_, times)| times).sum();
+    let mut text = String::new();
+    for (line, times) in folded {
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        text.push_str(&format!("  - {line}{times}\n"));
+    }
+    match explanation.count.saturating_sub(shown) {
+        0 => {}
+        more => text.push_str(&format!("  - and {more} more\n")),
+    }
+    text
+}
+
+/// `path: message (hint)`.
+fn line(violation: &Violation) -> String {
+    let hint = violation.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let line = format!("{}: {}{hint}", dotted(violation), violation.message);
+    let line: String = line.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    if line.chars().count() <= MAX_LINE { line } else { line.chars().take(MAX_LINE).chain("...".chars()).collect() }
+}
+
+/// The property's own path in dotted form; `root` for the whole.
+fn dotted(violation: &Violation) -> String {
+    let steps = violation.path.steps().iter().chain(&violation.property);
+    let steps: Vec<String> = steps.map(|step| on_one_line(step)).collect();
+    if steps.is_empty() { "root".to_owned() } else { steps.join(".") }
+}
+
+/// The value with the listed places replaced.
+fn hide(value: &Json, places: &[Pointer]) -> Json {
+    let mut shown = value.clone();
+    for place in places {
+        if let Some(secret) = place.find_mut(&mut shown) {
+            *secret = Json::from("<redacted>");
+        }
+    }
+    shown
+}
+
+/// Long strings by their length, never by their beginning; long keys alike.
+fn shorten(value: &Json) -> Json {
+    match value {
+        Json::String(text) if text.chars().count() > MAX_SHOWN => Json::from(on_one_line(text).as_str()),
+        Json::Array(items) => Json::Array(items.iter().map(shorten).collect()),
+        Json::Object(members) => Json::Object(
+            members
+                .iter()
+                .map(|(name, value)| {
+                    let name = if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { name.clone() };
+                    (name, shorten(value))
+                })
+                .collect::<Object>(),
+        ),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
+    }
+}
+
+/// As many whole lines as fit; the rest is counted.
+fn first_lines(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    for line in lines.by_ref() {
+        if kept.len() + line.len() > max_bytes {
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    kept.push_str(&format!("... and {} more lines", lines.count() + 1));
+    kept
+}
