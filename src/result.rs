@@ -23,6 +23,7 @@ pub struct Trace {
 }
 
 /// The terminal result of a call.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, as the wire has them")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResult {
     /// The call, with what the model sent, byte for byte.

@@ -116,7 +116,7 @@ impl Number {
         let Ok(shift) = u128::try_from(value.exponent - divisor.exponent) else { return Some(false) };
         let modulus = u128::from(modulus);
         let rest = value.digits().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % modulus);
-        Some(rest * power_of_ten(shift, modulus) % modulus == 0)
+        Some((rest * power_of_ten(shift, modulus)).is_multiple_of(modulus))
     }
 }
 
