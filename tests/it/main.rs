@@ -1,0 +1,5 @@
+//! The integration tests: one binary, one module a subject.
+
+#![cfg(test)]
+
+mod floors;
