@@ -113,9 +113,12 @@ impl Number {
             return Some(true);
         }
         // The digits end in no zero, so a value of a smaller power of ten cannot be a multiple.
-        let Ok(shift) = u128::try_from(value.exponent - divisor.exponent) else { return Some(false) };
+        let Ok(shift) = u128::try_from(value.exponent - divisor.exponent) else {
+            return Some(false);
+        };
         let modulus = u128::from(modulus);
-        let rest = value.digits().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % modulus);
+        let rest =
+            value.digits().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % modulus);
         Some((rest * power_of_ten(shift, modulus)).is_multiple_of(modulus))
     }
 }
@@ -135,7 +138,8 @@ fn power_of_ten(mut exponent: u128, modulus: u128) -> u128 {
 
 impl<'a> Decimal<'a> {
     fn of(spelling: &'a str) -> Self {
-        let (negative, text) = spelling.strip_prefix('-').map_or((false, spelling), |rest| (true, rest));
+        let (negative, text) =
+            spelling.strip_prefix('-').map_or((false, spelling), |rest| (true, rest));
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut whole = whole.trim_start_matches('0').as_bytes();
@@ -170,14 +174,19 @@ impl<'a> Decimal<'a> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.is_zero(), other.is_zero()) {
             (true, true) => return Ordering::Equal,
-            (true, false) => return if other.negative { Ordering::Greater } else { Ordering::Less },
+            (true, false) => {
+                return if other.negative { Ordering::Greater } else { Ordering::Less };
+            }
             (false, true) => return if self.negative { Ordering::Less } else { Ordering::Greater },
             (false, false) => {}
         }
         if self.negative != other.negative {
             return if self.negative { Ordering::Less } else { Ordering::Greater };
         }
-        let by_size = self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits().cmp(other.digits()));
+        let by_size = self
+            .magnitude()
+            .cmp(&other.magnitude())
+            .then_with(|| self.digits().cmp(other.digits()));
         if self.negative { by_size.reverse() } else { by_size }
     }
 }
@@ -306,15 +315,24 @@ mod tests {
             ("1e-5", "1", Some(false)),
             ("100", "25", Some(true)),
         ] {
-            assert_eq!(number(value).is_multiple_of(&number(divisor)), multiple, "{value} of {divisor}");
+            assert_eq!(
+                number(value).is_multiple_of(&number(divisor)),
+                multiple,
+                "{value} of {divisor}"
+            );
         }
     }
 
     #[test]
     fn s4_equal_numbers_have_one_canonical_spelling() {
-        for (text, canonical) in
-            [("1.0", "1"), ("1e2", "100"), ("-0.0", "0"), ("0.10", "1e-1"), ("1e30", "1e30"), ("-5.50", "-55e-1")]
-        {
+        for (text, canonical) in [
+            ("1.0", "1"),
+            ("1e2", "100"),
+            ("-0.0", "0"),
+            ("0.10", "1e-1"),
+            ("1e30", "1e30"),
+            ("-5.50", "-55e-1"),
+        ] {
             assert_eq!(number(text).canonical(), canonical, "{text}");
         }
     }

@@ -72,7 +72,9 @@ impl fmt::Display for ParseErrorKind {
             Self::Syntax(expected) => write!(f, "expected {expected}"),
             Self::Truncated => f.write_str("the text ends in the middle of a value"),
             Self::Trailing => f.write_str("there is more text after the value"),
-            Self::DuplicateKey(key) => write!(f, "the key {} stands twice in one object", Json::from(&**key).to_text()),
+            Self::DuplicateKey(key) => {
+                write!(f, "the key {} stands twice in one object", Json::from(&**key).to_text())
+            }
             Self::InvalidUnicode => f.write_str("a string is not valid Unicode"),
             Self::ForbiddenNul => f.write_str("a string contains the character U+0000"),
             Self::TooDeep(max) => write!(f, "more than {max} levels of nesting"),
@@ -95,7 +97,8 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
     let mut reader = Reader { text, at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
     reader.document().map_err(|kind| {
         let before = text.get(..reader.at).unwrap_or(text);
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line_start =
+            before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ParseError {
             kind,
             offset: reader.at,
@@ -148,7 +151,11 @@ impl<'a> Reader<'a> {
 
     /// The error for a byte that does not fit here: a text that is over was cut.
     fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
-        Err(if self.peek().is_none() { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax(expected) })
+        Err(if self.peek().is_none() {
+            ParseErrorKind::Truncated
+        } else {
+            ParseErrorKind::Syntax(expected)
+        })
     }
 
     fn value(&mut self) -> Parsed<Json> {
@@ -281,7 +288,10 @@ impl<'a> Reader<'a> {
 
     /// The text since `start`, which is known to be ASCII.
     fn ascii(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+        self.text
+            .get(start..self.at)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or_default()
     }
 }
 
@@ -317,8 +327,24 @@ mod tests {
     #[test]
     fn p3_the_grammar_is_json_and_nothing_else() {
         for text in [
-            "{'a':1}", "{a:1}", "{\"a\":1,}", "[1,]", "01", "1.", ".5", "+1", "1e", "NaN", "True", "\"\t\"", "\"\\x\"",
-            "// x\n1", "-", "1..2", "0x10", "\u{a0}1",
+            "{'a':1}",
+            "{a:1}",
+            "{\"a\":1,}",
+            "[1,]",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "NaN",
+            "True",
+            "\"\t\"",
+            "\"\\x\"",
+            "// x\n1",
+            "-",
+            "1..2",
+            "0x10",
+            "\u{a0}1",
         ] {
             assert!(parse(text.as_bytes(), &ParseLimits::default()).is_err(), "{text}");
         }
@@ -339,8 +365,17 @@ mod tests {
     #[test]
     fn size_and_number_of_keys_are_limited() {
         let limits = ParseLimits { max_bytes: 10, max_keys: 1, ..ParseLimits::default() };
-        assert_eq!(parse(b"\"0123456789\"", &limits).unwrap_err().kind, ParseErrorKind::TooLarge(10));
-        assert_eq!(parse(b"[{\"\":{}}]", &limits).map(|value| value.to_text()), Ok("[{\"\":{}}]".to_owned()));
-        assert_eq!(parse(b"{\"\":{\"\":1", &limits).unwrap_err().kind, ParseErrorKind::TooManyKeys(1));
+        assert_eq!(
+            parse(b"\"0123456789\"", &limits).unwrap_err().kind,
+            ParseErrorKind::TooLarge(10)
+        );
+        assert_eq!(
+            parse(b"[{\"\":{}}]", &limits).map(|value| value.to_text()),
+            Ok("[{\"\":{}}]".to_owned())
+        );
+        assert_eq!(
+            parse(b"{\"\":{\"\":1", &limits).unwrap_err().kind,
+            ParseErrorKind::TooManyKeys(1)
+        );
     }
 }

@@ -28,12 +28,16 @@ pub(super) fn canonical(value: &Json) -> String {
 fn write_compact(out: &mut String, value: &Json) {
     match value {
         Json::Array(items) => separated(out, ('[', ']'), items.iter(), write_compact),
-        Json::Object(members) => separated(out, ('{', '}'), members.iter(), |out, (name, value)| {
-            write_string(out, name);
-            out.push(':');
-            write_compact(out, value);
-        }),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => write_scalar(out, value, Number::spelling),
+        Json::Object(members) => {
+            separated(out, ('{', '}'), members.iter(), |out, (name, value)| {
+                write_string(out, name);
+                out.push(':');
+                write_compact(out, value);
+            });
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            write_scalar(out, value, Number::spelling);
+        }
     }
 }
 
@@ -92,7 +96,9 @@ fn write_pretty(out: &mut String, value: &Json, depth: usize) {
             close_line(out, depth, '}');
         }
         Json::Array(_) | Json::Object(_) => write_compact(out, value),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => write_scalar(out, value, Number::spelling),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            write_scalar(out, value, Number::spelling);
+        }
     }
 }
 
@@ -107,7 +113,11 @@ fn close_line(out: &mut String, depth: usize, bracket: char) {
     out.push(bracket);
 }
 
-fn write_scalar(out: &mut String, value: &Json, spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>) {
+fn write_scalar(
+    out: &mut String,
+    value: &Json,
+    spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>,
+) {
     match value {
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Json::Number(number) => out.push_str(&spell(number)),
