@@ -1,0 +1,174 @@
+//! A run: many calls in batches, with limits over all of them, and a verdict after each batch.
+
+mod batch;
+mod duplicates;
+mod feed;
+mod limits;
+mod submission;
+mod verdict;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::{sync::Semaphore, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    call::Mode,
+    content::{Progress, Warning},
+    pipeline::Scope,
+    ports::{Clock, Ledger},
+    result::CallResult,
+};
+
+pub use feed::{Fed, Feed, Feeder};
+pub use limits::{Budget, Limit, Limits};
+pub use verdict::{Verdict, VerdictReason, agree};
+use limits::Counters;
+
+/// What a run is opened with.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// The run's id.
+    pub id: Arc<str>,
+    /// The task that it works on: the run itself, unless the host named one.
+    pub task: Arc<str>,
+    /// What all its calls share.
+    pub scope: Scope,
+    /// Its limits.
+    pub limits: Limits,
+    /// The mode of batches that name none.
+    pub mode: Mode,
+    /// What the booth grants it.
+    pub capacity: Capacity,
+    /// Where submissions are kept.
+    pub ledger: Arc<dyn Ledger>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// What the booth grants one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Calls in flight; the excess is refused as `overloaded`.
+    pub max_calls_in_flight: usize,
+    /// Bytes of arguments in flight; the excess is refused as `overloaded`.
+    pub max_bytes_in_flight: usize,
+    /// Calls that the booth itself executes at once. Calls of the host are the host's to pace.
+    pub max_parallel: usize,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self { max_calls_in_flight: 16_384, max_bytes_in_flight: 64 << 20, max_parallel: 64 }
+    }
+}
+
+/// A run of an agent. Its batches come one after the other.
+#[derive(Debug)]
+pub struct Run {
+    options: RunOptions,
+    opened: Instant,
+    counters: Mutex<Counters>,
+    permits: Semaphore,
+    cancel: CancellationToken,
+    /// The batch that is running, for whoever cancels it.
+    current: Mutex<Option<Current>>,
+}
+
+/// The running batch, as cancellation sees it.
+#[derive(Debug)]
+struct Current {
+    batch: Arc<str>,
+    cancel: CancellationToken,
+    /// Tokens of its calls, made when somebody first asks for one.
+    calls: HashMap<u32, CancellationToken>,
+}
+
+/// What a batch brought.
+#[derive(Debug)]
+pub struct BatchOutcome {
+    /// One result for each call, in call order.
+    pub results: Vec<Arc<CallResult>>,
+    /// What it means for the run.
+    pub verdict: Verdict,
+    /// What the host should know of the batch itself.
+    pub warnings: Vec<Warning>,
+}
+
+/// Hears of what happens in a batch, as it happens.
+pub trait Observer: Send + Sync {
+    /// A call passed its preflight, and its executor starts.
+    fn started(&self, index: u32, call_id: &Arc<str>, tool: &Arc<str>);
+    /// A sign of life of a running call.
+    fn progress(&self, index: u32, progress: Progress);
+    /// The one terminal result of a call.
+    fn finished(&self, result: &Arc<CallResult>);
+}
+
+impl Run {
+    /// Opens a run.
+    pub fn open(options: RunOptions) -> Arc<Self> {
+        Arc::new(Self {
+            opened: Instant::now(),
+            counters: Mutex::default(),
+            permits: Semaphore::new(options.capacity.max_parallel),
+            cancel: CancellationToken::new(),
+            current: Mutex::default(),
+            options,
+        })
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &Arc<str> {
+        &self.options.id
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// What the booth grants it.
+    pub fn capacity(&self) -> Capacity {
+        self.options.capacity
+    }
+
+    /// Cancels everything that runs and everything that is still to come (rule B8).
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Cancels the running batch, or one call of it. False if that batch is not running.
+    pub fn cancel_in_batch(&self, batch: &str, index: Option<u32>) -> bool {
+        let mut current = lock(&self.current);
+        let Some(current) = current.as_mut().filter(|current| &*current.batch == batch) else { return false };
+        match index {
+            None => current.cancel.cancel(),
+            Some(index) => current.call_token(index).cancel(),
+        }
+        true
+    }
+
+    /// The token of a call of the running batch.
+    fn call_token(&self, index: u32) -> CancellationToken {
+        lock(&self.current).as_mut().map_or_else(|| self.cancel.child_token(), |current| current.call_token(index))
+    }
+
+    fn counters(&self) -> std::sync::MutexGuard<'_, Counters> {
+        lock(&self.counters)
+    }
+}
+
+impl Current {
+    fn call_token(&mut self, index: u32) -> CancellationToken {
+        self.calls.entry(index).or_insert_with(|| self.cancel.child_token()).clone()
+    }
+}
+
+/// A lock that a panic elsewhere cannot poison: what it guards is never left half changed.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,309 @@
+//! One batch: calls are preflighted in order, run side by side or one after the other, and each gets exactly one result.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, Shared, join_all, ready},
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    BatchOutcome, Current, Fed, Feed, Observer, Run, Verdict,
+    duplicates::{Duplicates, Kinship},
+    lock, submission,
+    verdict::Ending,
+};
+use crate::{
+    call::{BatchPlace, Finish, Mode, ToolCall, is_blank_id},
+    content::{Content, Progress, Warning},
+    pipeline::{self, AdmittedCall, Watch},
+    ports::AcceptKey,
+    refusal::{Code, Refusal},
+    result::{CallResult, Trace},
+    tools::{Entry, ExecutorSpec},
+    wording,
+};
+
+/// A result that is still to come, for everybody who waits for it.
+type Pending = Shared<BoxFuture<'static, Arc<CallResult>>>;
+
+impl Run {
+    /// Runs a batch to its end. Batches of a run come one after the other; the caller sees to that.
+    pub async fn batch(self: &Arc<Self>, mut feed: Feed, observer: Arc<dyn Observer>) -> BatchOutcome {
+        let mut ongoing = Ongoing::begin(self, &feed, observer);
+        let mut warnings = Vec::new();
+        loop {
+            let fed = tokio::select! {
+                biased;
+                () = ongoing.cancel.cancelled() => feed.next().now_or_never().flatten(),
+                fed = feed.next() => fed,
+            };
+            match fed {
+                Some(Fed::Call(call)) => ongoing.take(call).await,
+                Some(Fed::Unfinished(call)) => ongoing.refuse(call, Code::Truncated),
+                Some(Fed::Overloaded(call)) => ongoing.refuse(call, Code::Overloaded),
+                Some(Fed::End(finish)) => {
+                    ongoing.cut_off |= finish == Finish::CutOff;
+                    if let Finish::Unknown(word) = finish {
+                        let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
+                        warnings.push(Warning { code: "unknown_finish_reason", message });
+                    }
+                    break;
+                }
+                // Cancelled, or the rest of the batch was lost with its stream.
+                None => break,
+            }
+        }
+        ongoing.end(warnings).await
+    }
+}
+
+/// A batch while it runs.
+struct Ongoing {
+    run: Arc<Run>,
+    place: BatchPlace,
+    observer: Arc<dyn Observer>,
+    cancel: CancellationToken,
+    sequential: bool,
+    cut_off: bool,
+    /// The limit that lets nothing of this batch run.
+    closed: Option<super::Limit>,
+    bytes: usize,
+    seen: Duplicates,
+    /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
+    holders: HashMap<AcceptKey, Pending>,
+    results: Vec<Pending>,
+}
+
+impl Ongoing {
+    fn begin(run: &Arc<Run>, feed: &Feed, observer: Arc<dyn Observer>) -> Self {
+        let cancel = run.cancel.child_token();
+        let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: HashMap::new() };
+        *lock(&run.current) = Some(current);
+        let is_sequential = |name: &Arc<str>| is_sequential(run, name);
+        Self {
+            place: BatchPlace { run: Arc::clone(run.id()), batch: Arc::clone(&feed.id) },
+            sequential: feed.mode.unwrap_or(run.options.mode) == Mode::Sequential
+                || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
+            cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
+            closed: run.counters().begin_batch(run.limits(), run.opened.elapsed()),
+            run: Arc::clone(run),
+            observer,
+            cancel,
+            bytes: 0,
+            seen: Duplicates::default(),
+            holders: HashMap::new(),
+            results: Vec::new(),
+        }
+    }
+
+    /// Takes the next call: to its preflight and on to its executor, or to its refusal.
+    async fn take(&mut self, call: ToolCall) {
+        let call = self.numbered(call);
+        if let Some(refusal) = self.forbidden(&call) {
+            return self.settle(CallResult::refused(call, Trace::default(), refusal));
+        }
+        match self.seen.judge(&call) {
+            Kinship::New => {}
+            Kinship::Same(first) => return self.replay(call, first),
+            Kinship::Clash => {
+                let text = wording::duplicate_call_id(&call.name, &call.id);
+                let refusal = Refusal::new(Code::DuplicateCallId, None, text);
+                return self.settle(CallResult::refused(call, Trace::default(), refusal));
+            }
+        }
+        self.sequential |= is_sequential(&self.run, &call.name);
+        if self.sequential {
+            join_all(self.results.iter().cloned()).await;
+        }
+        let call = self.with_id(call);
+        let token = self.run.call_token(call.index);
+        let started = Instant::now();
+        match pipeline::preflight(&self.run.options.scope, &self.place, call, &token).await {
+            Ok(admitted) => {
+                self.run.counters().valid_call();
+                self.start(admitted, token, started);
+            }
+            Err(refused) => self.settle(CallResult { duration: started.elapsed(), ..*refused }),
+        }
+    }
+
+    /// The index is the position, whatever the host said.
+    fn numbered(&self, call: ToolCall) -> Arc<ToolCall> {
+        Arc::new(ToolCall { index: u32::try_from(self.results.len()).unwrap_or(u32::MAX), ..call })
+    }
+
+    /// A call without an id gets one (rule B5).
+    fn with_id(&self, call: Arc<ToolCall>) -> Arc<ToolCall> {
+        if !is_blank_id(&call.id) {
+            return call;
+        }
+        let id = format!("{}-{}", self.place.batch, call.index).into();
+        Arc::new(ToolCall { id, ..(*call).clone() })
+    }
+
+    /// What refuses a call before anybody looks at it.
+    fn forbidden(&mut self, call: &ToolCall) -> Option<Refusal> {
+        let capacity = self.run.capacity();
+        self.bytes = self.bytes.saturating_add(call.arguments.len());
+        if self.cut_off {
+            return Some(Refusal::new(Code::Truncated, None, wording::truncated(&call.name)));
+        }
+        if self.cancel.is_cancelled() {
+            return Some(Refusal::new(Code::Cancelled, None, wording::cancelled(&call.name, false)));
+        }
+        if self.results.len() >= capacity.max_calls_in_flight || self.bytes > capacity.max_bytes_in_flight {
+            return Some(Refusal::new(Code::Overloaded, None, wording::overloaded(&call.name)));
+        }
+        let limit = match self.closed {
+            Some(limit) => Some(limit),
+            None => self.run.counters().take_call(self.run.limits(), call.index),
+        }?;
+        Some(Refusal::new(Code::LimitReached, Some(limit.reason()), wording::limit_reached(&call.name, limit.as_str())))
+    }
+
+    fn refuse(&mut self, call: ToolCall, code: Code) {
+        let call = self.numbered(call);
+        let text = if code == Code::Overloaded { wording::overloaded } else { wording::truncated }(&call.name);
+        self.settle(CallResult::refused(call, Trace::default(), Refusal::new(code, None, text)));
+    }
+
+    /// Delivers a result that needs no executor.
+    fn settle(&mut self, mut result: CallResult) {
+        result.call = self.with_id(result.call);
+        if let Some(error) = &mut result.error
+            && let Some(count) = self.run.counters().refused_call(self.run.limits(), error.code)
+        {
+            error.text.push_str(&wording::last_invalid(count));
+            result.content = vec![Content::text(error.text.as_str())];
+        }
+        let result = Arc::new(result);
+        self.observer.finished(&result);
+        self.results.push(ready(result).boxed().shared());
+    }
+
+    /// Starts an admitted call; it goes on by itself.
+    fn start(&mut self, admitted: AdmittedCall, token: CancellationToken, started: Instant) {
+        let call = Arc::clone(admitted.call());
+        let key = submission::key(&self.run, &admitted);
+        let holder = key.as_ref().and_then(|key| self.holders.get(key)).cloned();
+        let (run, observer) = (Arc::clone(&self.run), Arc::clone(&self.observer));
+        let watch = CallWatch { call: Arc::clone(&call), observer: Arc::clone(&observer) };
+        let task = tokio::spawn({
+            let key = key.clone();
+            async move {
+                if let Some(holder) = holder {
+                    holder.await;
+                }
+                let result = conclude(&run, key, admitted, &watch, &token).await;
+                let result = Arc::new(CallResult { duration: started.elapsed(), ..result });
+                observer.finished(&result);
+                result
+            }
+        });
+        let observer = Arc::clone(&self.observer);
+        let pending = async move {
+            task.await.unwrap_or_else(|lost| {
+                let result = Arc::new(lost_result(call, &lost));
+                observer.finished(&result);
+                result
+            })
+        };
+        let pending = pending.boxed().shared();
+        if let Some(key) = key {
+            self.holders.insert(key, pending.clone());
+        }
+        self.results.push(pending);
+    }
+
+    /// The same call again: the first one's result answers both.
+    fn replay(&mut self, call: Arc<ToolCall>, first: u32) {
+        let first = usize::try_from(first).ok().and_then(|first| self.results.get(first)).cloned();
+        let Some(first) = first else { return };
+        let observer = Arc::clone(&self.observer);
+        let task = tokio::spawn(async move {
+            let original = first.await;
+            let result =
+                Arc::new(CallResult { call, executed: false, replayed: true, ..(*original).clone() });
+            observer.finished(&result);
+            result
+        });
+        let results = self.results.first().cloned();
+        self.results.push(
+            async move {
+                match (task.await, results) {
+                    (Ok(result), _) => result,
+                    // Only a runtime that shuts down drops the task.
+                    (Err(_), Some(other)) => other.await,
+                    (Err(_), None) => std::future::pending().await,
+                }
+            }
+            .boxed()
+            .shared(),
+        );
+    }
+
+    async fn end(self, warnings: Vec<Warning>) -> BatchOutcome {
+        let results = join_all(self.results).await;
+        let accepted = self.run.options.ledger.accepted(Some(&self.run.options.task), 0).await.unwrap_or_default();
+        let elapsed = self.run.opened.elapsed();
+        let (reached, remaining) = {
+            let counters = self.run.counters();
+            (counters.reached(self.run.limits(), elapsed), counters.remaining(self.run.limits(), elapsed))
+        };
+        let cancelled = self.cancel.is_cancelled();
+        *lock(&self.run.current) = None;
+        let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
+        BatchOutcome { verdict: Verdict::of(&results, ending), results, warnings }
+    }
+}
+
+fn is_sequential(run: &Run, name: &str) -> bool {
+    matches!(run.options.scope.catalog.get(name), Some(Entry::Served(tool)) if tool.mode == Mode::Sequential)
+}
+
+/// From an admitted call to its result: within the cap, and accepted once where the contract says so.
+async fn conclude(
+    run: &Run,
+    key: Option<AcceptKey>,
+    admitted: AdmittedCall,
+    watch: &CallWatch,
+    cancel: &CancellationToken,
+) -> CallResult {
+    let _permit = match admitted.tool().executor {
+        // The host paces its own calls; the others do nothing that takes time.
+        ExecutorSpec::Host | ExecutorSpec::Submit | ExecutorSpec::Echo => None,
+        ExecutorSpec::Http(_) | ExecutorSpec::Command(_) => tokio::select! {
+            permit = run.permits.acquire() => permit.ok(),
+            () = cancel.cancelled() => None,
+        },
+    };
+    match key {
+        Some(key) => submission::once(run, key, admitted, watch, cancel).await,
+        None => pipeline::complete(&run.options.scope, admitted, watch, cancel).await.0,
+    }
+}
+
+/// The result of a call whose task was lost: nobody knows how far it came.
+fn lost_result(call: Arc<ToolCall>, lost: &tokio::task::JoinError) -> CallResult {
+    let text = wording::outcome_unknown(&call.name, "the booth failed while it ran");
+    let refusal = Refusal { developer: Some(lost.to_string()), ..Refusal::new(Code::OutcomeUnknown, None, text) };
+    CallResult { executed: true, ..CallResult::refused(call, Trace::default(), refusal) }
+}
+
+struct CallWatch {
+    call: Arc<ToolCall>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Watch for CallWatch {
+    fn started(&self) {
+        self.observer.started(self.call.index, &self.call.id, &self.call.name);
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.observer.progress(self.call.index, progress);
+    }
+}

@@ -1,0 +1,90 @@
+//! How the calls of a batch come: all at once, or one after the other while the model still speaks.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::call::{Batch, Finish, Mode, ToolCall};
+
+/// What comes next of a batch.
+#[derive(Debug)]
+pub enum Fed {
+    /// A complete call.
+    Call(ToolCall),
+    /// A call whose end never came: it is answered as `truncated`.
+    Unfinished(ToolCall),
+    /// A call whose arguments were too large to keep: it is answered as `overloaded`.
+    Overloaded(ToolCall),
+    /// The response is over.
+    End(Finish),
+}
+
+/// Feeds a batch that is still coming. Dropping it without an end means that the rest was lost.
+#[derive(Debug, Clone)]
+pub struct Feeder(mpsc::UnboundedSender<Fed>);
+
+impl Feeder {
+    /// Hands on what came. A batch that is already over does not want it.
+    pub fn feed(&self, fed: Fed) {
+        drop(self.0.send(fed));
+    }
+}
+
+/// A batch, from the side that runs it.
+#[derive(Debug)]
+pub struct Feed {
+    /// The batch's id.
+    pub id: Arc<str>,
+    /// Whether its calls may overlap; `None` takes the run's mode.
+    pub mode: Option<Mode>,
+    /// Known from the start only of a batch that came whole.
+    pub(super) whole: Option<Whole>,
+    calls: mpsc::UnboundedReceiver<Fed>,
+}
+
+/// What can be known of a batch that came whole.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// The response was cut off: nothing runs.
+    pub(super) cut_off: bool,
+    /// The names of its tools.
+    pub(super) tools: Vec<Arc<str>>,
+}
+
+impl Feed {
+    /// A batch that comes call by call; each runs as it comes.
+    pub fn eager(id: Arc<str>, mode: Option<Mode>) -> (Feeder, Self) {
+        let (sender, calls) = mpsc::unbounded_channel();
+        (Feeder(sender), Self { id, mode, whole: None, calls })
+    }
+
+    /// A batch that came in pieces and is complete.
+    pub fn whole(id: Arc<str>, mode: Option<Mode>, calls: Vec<Fed>, finish: Finish) -> Self {
+        let tools = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.name)).collect();
+        let whole = Whole { cut_off: finish == Finish::CutOff, tools };
+        let (feeder, feed) = Self::eager(id, mode);
+        calls.into_iter().for_each(|call| feeder.feed(call));
+        feeder.feed(Fed::End(finish));
+        Self { whole: Some(whole), ..feed }
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Fed> {
+        self.calls.recv().await
+    }
+}
+
+impl From<Batch> for Feed {
+    fn from(batch: Batch) -> Self {
+        let calls = batch.calls.into_iter().map(Fed::Call).collect();
+        Self::whole(batch.id, batch.mode, calls, batch.finish)
+    }
+}
+
+impl Fed {
+    fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Self::Call(call) | Self::Unfinished(call) | Self::Overloaded(call) => Some(call),
+            Self::End(_) => None,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Accepted once (rules S1 to S4): reserve, execute, finalize; and only then is the answer sent.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Run;
+use crate::{
+    content::ToolOutput,
+    json::Json,
+    pipeline::{self, AdmittedCall, Attempt, Watch},
+    ports::{AcceptKey, Accepted, LedgerError, Reservation, Reserved, Submission},
+    refusal::{Code, Reason, Refusal},
+    result::CallResult,
+    tools::{Accept, OncePer},
+    wording,
+};
+
+/// The key of a submission; `None` for a tool that accepts any number of calls.
+pub(super) fn key(run: &Run, admitted: &AdmittedCall) -> Option<AcceptKey> {
+    let accept = admitted.tool().accept.as_ref()?;
+    let key = match &accept.once_per {
+        OncePer::Run => format!("run {}", run.options.id).into(),
+        OncePer::Task => "task".into(),
+        OncePer::Argument(place) => {
+            let value = place.find(admitted.arguments()).unwrap_or(&Json::Null);
+            format!("{place} {}", value.to_canonical_text()).into()
+        }
+    };
+    Some(AcceptKey { task: Arc::clone(&run.options.task), tool: Arc::clone(&admitted.tool().name), key })
+}
+
+/// Executes the call if nothing was accepted under its key; else answers with what was.
+pub(super) async fn once(
+    run: &Run,
+    key: AcceptKey,
+    admitted: AdmittedCall,
+    watch: &dyn Watch,
+    cancel: &CancellationToken,
+) -> CallResult {
+    let in_doubt = admitted.tool().accept.as_ref().map(|accept: &Accept| accept.in_doubt).unwrap_or_default();
+    let reserved = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            let text = wording::cancelled(&admitted.tool().name, false);
+            return admitted.refuse(Refusal::new(Code::Cancelled, None, text));
+        }
+        reserved = run.options.ledger.reserve(&key, in_doubt) => reserved,
+    };
+    match reserved {
+        Ok(Reserved::Free(reservation)) => execute(run, reservation, admitted, watch, cancel).await,
+        Ok(Reserved::Taken(accepted)) if *accepted.submission.arguments == **admitted.arguments() => {
+            replay(admitted, *accepted)
+        }
+        Ok(Reserved::Taken(_)) => {
+            let text = wording::already_accepted(&admitted.tool().name);
+            admitted.refuse(Refusal::new(Code::AlreadyAccepted, None, text))
+        }
+        Ok(Reserved::InDoubt) => {
+            let cause = "an earlier submission was started, and its end was never recorded";
+            let text = wording::outcome_unknown(&admitted.tool().name, cause);
+            admitted.refuse(Refusal::new(Code::OutcomeUnknown, None, text))
+        }
+        Err(error) => {
+            let text = wording::execution_failed(&admitted.tool().name, "submissions cannot be recorded at the moment");
+            let refusal = Refusal::new(Code::ExecutionFailed, Some(Reason::Ledger), text);
+            admitted.refuse(Refusal { developer: Some(error.0), ..refusal })
+        }
+    }
+}
+
+async fn execute(
+    run: &Run,
+    reservation: Reservation,
+    admitted: AdmittedCall,
+    watch: &dyn Watch,
+    cancel: &CancellationToken,
+) -> CallResult {
+    let name = Arc::clone(&admitted.tool().name);
+    let arguments = Arc::clone(admitted.arguments());
+    let (result, attempt) = pipeline::complete(&run.options.scope, admitted, watch, cancel).await;
+    let ledger = &run.options.ledger;
+    let recorded = match attempt {
+        Attempt::Answered if !result.is_error => {
+            ledger.accept(reservation.clone(), accepted(run, &reservation.key, &result, arguments)).await
+        }
+        Attempt::Answered | Attempt::NotStarted => ledger.release(reservation).await,
+        Attempt::Unknown => ledger.doubt(reservation).await,
+    };
+    match recorded {
+        Ok(()) => result,
+        Err(error) => unrecorded(&name, result, error),
+    }
+}
+
+/// What happened is known, but could not be written down: nobody may be told that it was accepted.
+fn unrecorded(name: &str, result: CallResult, error: LedgerError) -> CallResult {
+    let text = wording::outcome_unknown(name, "it could not be recorded");
+    let refusal = Refusal::new(Code::OutcomeUnknown, Some(Reason::Ledger), text);
+    let refusal = Refusal { developer: Some(error.0), ..refusal };
+    CallResult { executed: result.executed, ..CallResult::refused(result.call, result.trace, refusal) }
+}
+
+fn accepted(run: &Run, key: &AcceptKey, result: &CallResult, arguments: Arc<Json>) -> Accepted {
+    Accepted {
+        submission: Submission {
+            key: key.clone(),
+            run: Arc::clone(&run.options.id),
+            call_id: Arc::clone(&result.call.id),
+            raw_arguments: result.call.arguments.clone(),
+            arguments,
+            accepted_at_ms: run.options.clock.unix_ms(),
+            sequence: 0,
+        },
+        output: ToolOutput {
+            content: result.content.clone(),
+            structured: result.structured.clone(),
+            details: result.details.clone(),
+            is_error: false,
+            terminate: Some(result.terminate),
+            warnings: result.warnings.clone(),
+        },
+    }
+}
+
+/// The stored answer (rule S3).
+fn replay(admitted: AdmittedCall, accepted: Accepted) -> CallResult {
+    let output = accepted.output;
+    CallResult {
+        error: None,
+        is_error: output.is_error,
+        terminate: output.terminate.unwrap_or_default(),
+        replayed: true,
+        content: output.content,
+        structured: output.structured,
+        details: output.details,
+        warnings: output.warnings,
+        // The texts of this refusal are replaced; what it keeps is the call and its trace.
+        ..admitted.refuse(Refusal::new(Code::AlreadyAccepted, None, String::new()))
+    }
+}
