@@ -32,6 +32,10 @@ pub mod run;
 // What stands behind the ports.
 pub mod executors;
 pub mod ledgers;
+pub mod host;
+
+// All of it put together.
+pub mod booth;
 
 // The wire.
 pub mod grpc;

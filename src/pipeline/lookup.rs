@@ -23,7 +23,7 @@ pub(super) fn find(catalog: &Catalog, name: &str) -> Result<Arc<Tool>, Box<Refus
         }
         None => {
             let nearest = catalog.nearest(name, MAX_NEAREST);
-            let text = wording::tool_not_found(name, &nearest, catalog.served_count());
+            let text = wording::tool_not_found(name, &nearest, catalog.served().count());
             Err(Box::new(Refusal::new(Code::ToolNotFound, None, text)))
         }
     }

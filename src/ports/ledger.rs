@@ -49,7 +49,7 @@ pub struct Accepted {
 }
 
 /// Proof that a key is held for one execution.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
     /// The key.
     pub key: AcceptKey,

@@ -223,26 +223,16 @@ impl Ongoing {
         let first = usize::try_from(first).ok().and_then(|first| self.results.get(first)).cloned();
         let Some(first) = first else { return };
         let observer = Arc::clone(&self.observer);
-        let task = tokio::spawn(async move {
+        let pending = async move {
             let original = first.await;
-            let result =
-                Arc::new(CallResult { call, executed: false, replayed: true, ..(*original).clone() });
+            let result = Arc::new(CallResult { call, executed: false, replayed: true, ..(*original).clone() });
             observer.finished(&result);
             result
-        });
-        let results = self.results.first().cloned();
-        self.results.push(
-            async move {
-                match (task.await, results) {
-                    (Ok(result), _) => result,
-                    // Only a runtime that shuts down drops the task.
-                    (Err(_), Some(other)) => other.await,
-                    (Err(_), None) => std::future::pending().await,
-                }
-            }
-            .boxed()
-            .shared(),
-        );
+        };
+        let pending = pending.boxed().shared();
+        // Driven by a task of its own, so that it is delivered while other calls still run.
+        drop(tokio::spawn(pending.clone()));
+        self.results.push(pending);
     }
 
     async fn end(self, warnings: Vec<Warning>) -> BatchOutcome {

@@ -1,0 +1,156 @@
+//! The host of a run, called back over the run's stream: it executes calls and judges them.
+//!
+//! Every question to the host has a place, the batch and the index, and waits for one answer. A question that nobody waits
+//! for any more is told to the host, and its answer is recorded and not delivered.
+
+mod waiting;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+use crate::{
+    content::{Progress, ToolOutput},
+    ports::{Decision, Execution, Executor, ExecutorError, Hook, HookCall, HookError, Override, ProgressSender},
+    result::CallResult,
+};
+pub use waiting::{Delivery, UnknownCall};
+use waiting::Waiting;
+
+/// What the booth asks of the host, in the order in which it goes over the wire.
+#[derive(Debug)]
+pub enum HostRequest {
+    /// Execute this call.
+    Execute(Box<Execution>),
+    /// Stop executing this call: its result is given.
+    Cancel {
+        /// The batch.
+        batch: Arc<str>,
+        /// The call.
+        index: u32,
+        /// The call's id.
+        call_id: Arc<str>,
+    },
+    /// Judge this call before it runs.
+    JudgeBefore(HookCall),
+    /// Judge this call's result.
+    JudgeAfter(HookCall, Box<CallResult>),
+}
+
+/// The host of one run.
+#[derive(Debug)]
+pub struct Host {
+    requests: mpsc::UnboundedSender<HostRequest>,
+    outcomes: Waiting<Result<ToolOutput, ExecutorError>>,
+    decisions: Waiting<Result<Decision, HookError>>,
+    overrides: Waiting<Result<Override, HookError>>,
+    asks: Asks,
+}
+
+/// When the host wants to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asks {
+    /// Before each execution.
+    pub before: bool,
+    /// After each execution.
+    pub after: bool,
+    /// How long the booth waits for an answer.
+    pub timeout: Duration,
+}
+
+/// Why a host that has closed its side cannot answer.
+const CLOSED: &str = "the host has closed its side of the stream";
+
+impl Host {
+    /// A host, and what it is asked.
+    pub fn new(asks: Asks) -> (Arc<Self>, mpsc::UnboundedReceiver<HostRequest>) {
+        let (requests, asked) = mpsc::unbounded_channel();
+        let (outcomes, decisions, overrides) = (Waiting::default(), Waiting::default(), Waiting::default());
+        (Arc::new(Self { requests, outcomes, decisions, overrides, asks }), asked)
+    }
+
+    /// The host's answer to an execution. `call_id` is checked if it is given.
+    pub fn outcome(
+        &self,
+        place: (&str, u32),
+        call_id: Option<&str>,
+        outcome: Result<ToolOutput, ExecutorError>,
+    ) -> Result<Delivery, UnknownCall> {
+        self.outcomes.answer(place, call_id, outcome)
+    }
+
+    /// A sign of life of a call that the host executes.
+    pub fn progress(&self, place: (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
+        self.outcomes.progress(place, progress)
+    }
+
+    /// The host's judgement before a call.
+    pub fn decision(&self, place: (&str, u32), decision: Result<Decision, HookError>) -> Result<Delivery, UnknownCall> {
+        self.decisions.answer(place, None, decision)
+    }
+
+    /// The host's judgement after a call.
+    pub fn changes(&self, place: (&str, u32), changes: Result<Override, HookError>) -> Result<Delivery, UnknownCall> {
+        self.overrides.answer(place, None, changes)
+    }
+
+    /// The host has closed its side: no answer can come any more, to no question asked or still to be asked.
+    pub fn close(&self) {
+        self.outcomes.close(|| Err(ExecutorError::Failed(CLOSED.to_owned())));
+        self.decisions.close(|| Err(HookError(CLOSED.to_owned())));
+        self.overrides.close(|| Err(HookError(CLOSED.to_owned())));
+    }
+
+    fn ask(&self, request: HostRequest) {
+        // Without a stream there is nobody to ask; then the run is being cancelled.
+        drop(self.requests.send(request));
+    }
+
+    async fn judged<T>(&self, answer: impl Future<Output = Option<Result<T, HookError>>>) -> Result<T, HookError> {
+        match tokio::time::timeout(self.asks.timeout, answer).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => Err(HookError(CLOSED.to_owned())),
+            Err(_) => {
+                let timeout = humantime::format_duration(self.asks.timeout);
+                Err(HookError(format!("the host did not answer within {timeout}")))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for Host {
+    async fn execute(&self, execution: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError> {
+        let (batch, index) = (Arc::clone(&execution.place.batch), execution.call.index);
+        let call_id = Arc::clone(&execution.call.id);
+        let question = self.outcomes.question((&batch, index), Some(&call_id), Some(progress));
+        let Some(question) = question else { return Err(ExecutorError::NotStarted(CLOSED.to_owned())) };
+        self.ask(HostRequest::Execute(Box::new(execution)));
+        let question = question.or_else_tell(|| self.ask(HostRequest::Cancel { batch, index, call_id }));
+        question.answer().await.unwrap_or_else(|| Err(ExecutorError::Failed(CLOSED.to_owned())))
+    }
+}
+
+#[async_trait]
+impl Hook for Host {
+    async fn before(&self, call: &HookCall) -> Result<Decision, HookError> {
+        if !self.asks.before {
+            return Ok(Decision::Allow);
+        }
+        let question = self.decisions.question((&call.place.batch, call.call.index), None, None);
+        let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
+        self.ask(HostRequest::JudgeBefore(call.clone()));
+        self.judged(question.answer()).await
+    }
+
+    async fn after(&self, call: &HookCall, result: &CallResult) -> Result<Override, HookError> {
+        if !self.asks.after {
+            return Ok(Override::default());
+        }
+        let question = self.overrides.question((&call.place.batch, call.call.index), None, None);
+        let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
+        self.ask(HostRequest::JudgeAfter(call.clone(), Box::new(result.clone())));
+        self.judged(question.answer()).await
+    }
+}

@@ -1,0 +1,175 @@
+//! Questions that wait for an answer, by the place of their call.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use crate::{content::Progress, ports::ProgressSender};
+
+/// Places of questions that are over, for answers that come late; older ones are forgotten.
+const MAX_OVER: usize = 16_384;
+
+type Place = (Arc<str>, u32);
+
+/// Nobody asked about this call.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such call is waiting for this")]
+pub struct UnknownCall;
+
+/// What became of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// Somebody waited for it.
+    InTime,
+    /// The question is over: the answer is recorded, not delivered.
+    Late,
+}
+
+/// The questions of one kind.
+#[derive(Debug)]
+pub(super) struct Waiting<T>(Mutex<State<T>>);
+
+#[derive(Debug)]
+struct State<T> {
+    open: HashMap<Place, Open<T>>,
+    over: HashSet<Place>,
+    over_in_order: VecDeque<Place>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Open<T> {
+    call_id: Option<Arc<str>>,
+    answer: oneshot::Sender<T>,
+    progress: Option<ProgressSender>,
+}
+
+impl<T> Default for Waiting<T> {
+    fn default() -> Self {
+        let (open, over, over_in_order) = (HashMap::new(), HashSet::new(), VecDeque::new());
+        Self(Mutex::new(State { open, over, over_in_order, closed: false }))
+    }
+}
+
+impl<T> Waiting<T> {
+    /// Opens a question; `None` once nobody can answer any more.
+    pub(super) fn question(
+        &self,
+        (batch, index): (&Arc<str>, u32),
+        call_id: Option<&Arc<str>>,
+        progress: Option<ProgressSender>,
+    ) -> Option<Question<'_, T>> {
+        let mut state = self.state();
+        if state.closed {
+            return None;
+        }
+        let place = (Arc::clone(batch), index);
+        let (sender, receiver) = oneshot::channel();
+        state.open.insert(place.clone(), Open { call_id: call_id.cloned(), answer: sender, progress });
+        drop(state);
+        Some(Question { waiting: self, place, receiver, tell: None })
+    }
+
+    /// Delivers an answer.
+    pub(super) fn answer(
+        &self,
+        (batch, index): (&str, u32),
+        call_id: Option<&str>,
+        answer: T,
+    ) -> Result<Delivery, UnknownCall> {
+        let mut state = self.state();
+        let place = (Arc::from(batch), index);
+        let Some(open) = state.open.get(&place) else { return state.late(&place) };
+        if call_id.is_some_and(|id| open.call_id.as_deref() != Some(id)) {
+            return Err(UnknownCall);
+        }
+        let Some(open) = state.open.remove(&place) else { return Err(UnknownCall) };
+        state.end(place);
+        Ok(if open.answer.send(answer).is_ok() { Delivery::InTime } else { Delivery::Late })
+    }
+
+    /// Delivers a sign of life.
+    pub(super) fn progress(&self, (batch, index): (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
+        let state = self.state();
+        let place = (Arc::from(batch), index);
+        match state.open.get(&place).map(|open| &open.progress) {
+            Some(Some(sender)) => {
+                sender.send(progress);
+                Ok(Delivery::InTime)
+            }
+            Some(None) => Err(UnknownCall),
+            None => state.late(&place),
+        }
+    }
+
+    /// Answers every open question, and opens no other.
+    pub(super) fn close(&self, answer: impl Fn() -> T) {
+        let mut state = self.state();
+        state.closed = true;
+        for (_, open) in state.open.drain() {
+            drop(open.answer.send(answer()));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        // What the lock guards is never left half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> State<T> {
+    fn late(&self, place: &Place) -> Result<Delivery, UnknownCall> {
+        if self.over.contains(place) { Ok(Delivery::Late) } else { Err(UnknownCall) }
+    }
+
+    fn end(&mut self, place: Place) {
+        if self.over.insert(place.clone()) {
+            self.over_in_order.push_back(place);
+        }
+        while self.over_in_order.len() > MAX_OVER {
+            if let Some(oldest) = self.over_in_order.pop_front() {
+                self.over.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// An open question. Dropping it closes it: an answer that comes then is late.
+pub(super) struct Question<'a, T> {
+    waiting: &'a Waiting<T>,
+    place: Place,
+    receiver: oneshot::Receiver<T>,
+    /// Called if nobody waits any more before the answer came.
+    tell: Option<Box<dyn FnOnce() + Send + 'a>>,
+}
+
+impl<'a, T> Question<'a, T> {
+    /// Whom to tell when the question is given up.
+    pub(super) fn or_else_tell(mut self, tell: impl FnOnce() + Send + 'a) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+
+    /// Waits for the answer; `None` if none can come.
+    pub(super) async fn answer(mut self) -> Option<T> {
+        let answer = (&mut self.receiver).await.ok();
+        self.tell = None;
+        answer
+    }
+}
+
+impl<T> Drop for Question<'_, T> {
+    fn drop(&mut self) {
+        let mut state = self.waiting.state();
+        if state.open.remove(&self.place).is_some() {
+            state.end(self.place.clone());
+        }
+        drop(state);
+        if let Some(tell) = self.tell.take() {
+            tell();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Where submissions are kept.
+
+mod memory;
+
+pub use memory::MemoryLedger;
