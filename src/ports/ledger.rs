@@ -42,10 +42,8 @@ pub struct Submission {
 pub struct Accepted {
     /// What was accepted.
     pub submission: Submission,
-    /// What its execution returned.
+    /// What its result was: with `terminate` as it was said then.
     pub output: ToolOutput,
-    /// What its result said about the end of the run.
-    pub terminate: bool,
 }
 
 /// Proof that a key is held for one execution.

@@ -34,10 +34,12 @@ pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json
 fn violation_lines(explanation: &Explanation) -> String {
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in explanation.violations.iter().map(line) {
-        match folded.iter_mut().find(|(known, _)| *known == line) {
-            Some((_, times)) => *times += 1,
-            None if folded.len() < MAX_LINES => folded.push((line, 1)),
-            None => break,
+        if let Some((_, times)) = folded.iter_mut().find(|(known, _)| *known == line) {
+            *times += 1;
+        } else if folded.len() < MAX_LINES {
+            folded.push((line, 1));
+        } else {
+            break;
         }
     }
     let shown: usize = folded.iter().map(|(_, times)| times).sum();
