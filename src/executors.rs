@@ -51,24 +51,16 @@ impl Executors {
 
 #[async_trait]
 impl Executor for Executors {
-    async fn execute(
-        &self,
-        execution: Execution,
-        progress: ProgressSender,
-    ) -> Result<ToolOutput, ExecutorError> {
+    async fn execute(&self, execution: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError> {
         match &execution.tool.executor {
             ExecutorSpec::Host => {
                 let host = self.host.as_ref().ok_or(ExecutorError::NoHost)?;
                 host.execute(execution, progress).await
             }
             ExecutorSpec::Http(spec) => {
-                self.http
-                    .run(spec, Request::of(&execution).to_text(), &execution.idempotency_key)
-                    .await
+                self.http.run(spec, Request::of(&execution).to_text(), &execution.idempotency_key).await
             }
-            ExecutorSpec::Command(spec) => {
-                self.programs.run(spec, &Request::of(&execution).to_text()).await
-            }
+            ExecutorSpec::Command(spec) => self.programs.run(spec, &Request::of(&execution).to_text()).await,
             ExecutorSpec::Submit => Ok(submit(&execution.arguments)),
             ExecutorSpec::Echo => Ok(echo(&execution.arguments)),
         }
@@ -82,11 +74,7 @@ fn submit(arguments: &Json) -> ToolOutput {
 
 /// Hands the arguments back, and never ends a run.
 fn echo(arguments: &Json) -> ToolOutput {
-    ToolOutput {
-        structured: Some(arguments.clone()),
-        terminate: Some(false),
-        ..ToolOutput::text(arguments.to_text())
-    }
+    ToolOutput { structured: Some(arguments.clone()), terminate: Some(false), ..ToolOutput::text(arguments.to_text()) }
 }
 
 #[cfg(test)]
@@ -103,10 +91,7 @@ mod tests {
     #[test]
     fn a_submission_is_confirmed_and_leaves_the_end_of_the_run_to_its_contract() {
         let output = submit(&arguments());
-        assert_eq!(
-            output,
-            ToolOutput { structured: Some(arguments()), ..ToolOutput::text("Result accepted.") }
-        );
+        assert_eq!(output, ToolOutput { structured: Some(arguments()), ..ToolOutput::text("Result accepted.") });
         assert_eq!(output.terminate, None);
     }
 

@@ -15,8 +15,8 @@ use crate::{
     ports::{Decision, Execution, Executor, ExecutorError, Hook, HookCall, HookError, Override, ProgressSender},
     result::CallResult,
 };
-pub use waiting::{Delivery, UnknownCall};
 use waiting::Waiting;
+pub use waiting::{Delivery, UnknownCall};
 
 /// What the booth asks of the host, in the order in which it goes over the wire.
 #[derive(Debug)]

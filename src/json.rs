@@ -156,12 +156,9 @@ impl From<&serde_json::Value> for Json {
             serde_json::Value::Number(number) => Self::Number(Number::from(number)),
             serde_json::Value::String(text) => Self::String(text.as_str().into()),
             serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
-            serde_json::Value::Object(members) => Self::Object(
-                members
-                    .iter()
-                    .map(|(name, value)| (name.as_str().into(), Self::from(value)))
-                    .collect(),
-            ),
+            serde_json::Value::Object(members) => {
+                Self::Object(members.iter().map(|(name, value)| (name.as_str().into(), Self::from(value))).collect())
+            }
         }
     }
 }

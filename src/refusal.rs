@@ -138,16 +138,13 @@ impl Code {
             | Self::DuplicateCallId
             | Self::IdempotencyConflict
             | Self::ExecutionFailed => Retry::Correct,
-            Self::PolicyUnavailable
-            | Self::TimedOut
-            | Self::Cancelled
-            | Self::Truncated
-            | Self::Overloaded => Retry::Repeat,
+            Self::PolicyUnavailable | Self::TimedOut | Self::Cancelled | Self::Truncated | Self::Overloaded => {
+                Retry::Repeat
+            }
             Self::OutcomeUnknown | Self::ResultInvalid => Retry::CheckFirst,
-            Self::HookInvalidArguments
-            | Self::AlreadyAccepted
-            | Self::LimitReached
-            | Self::ToolQuarantined => Retry::Stop,
+            Self::HookInvalidArguments | Self::AlreadyAccepted | Self::LimitReached | Self::ToolQuarantined => {
+                Retry::Stop
+            }
         }
     }
 }
@@ -223,15 +220,7 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal that is not about places in the arguments.
     pub fn new(code: Code, reason: Option<Reason>, text: String) -> Self {
-        Self {
-            code,
-            reason,
-            violations: Vec::new(),
-            violation_count: 0,
-            text,
-            developer: None,
-            terminate: false,
-        }
+        Self { code, reason, violations: Vec::new(), violation_count: 0, text, developer: None, terminate: false }
     }
 
     /// The same, about one place.

@@ -24,9 +24,9 @@ use crate::{
 };
 
 pub use feed::{Fed, Feed, Feeder};
+use limits::Counters;
 pub use limits::{Budget, Limit, Limits};
 pub use verdict::{Verdict, VerdictReason, agree};
-use limits::Counters;
 
 /// What a run is opened with.
 #[derive(Debug)]

@@ -53,40 +53,29 @@ impl Programs {
     }
 
     /// Runs a program to its end.
-    pub(super) async fn run(
-        &self,
-        spec: &CommandSpec,
-        request: &str,
-    ) -> Result<ToolOutput, ExecutorError> {
+    pub(super) async fn run(&self, spec: &CommandSpec, request: &str) -> Result<ToolOutput, ExecutorError> {
         let group = self.start(spec)?;
         let mut stdout = Capped::new(spec.max_output_bytes);
         let mut stderr = Capped::new(spec.max_output_bytes);
-        let status =
-            group.finish(request.as_bytes(), &mut stdout, &mut stderr).await.map_err(|error| {
-                ExecutorError::Failed(format!(
-                    "the end of the program could not be waited for: {error}"
-                ))
-            })?;
+        let status = group.finish(request.as_bytes(), &mut stdout, &mut stderr).await.map_err(|error| {
+            ExecutorError::Failed(format!("the end of the program could not be waited for: {error}"))
+        })?;
         let stdout = Answer::new(stdout, "standard output");
         if status.success() { stdout.into_output() } else { Ok(failure(status, stdout, stderr)) }
     }
 
     fn start(&self, spec: &CommandSpec) -> Result<Group, ExecutorError> {
         let [program, arguments @ ..] = spec.argv.as_slice() else {
-            return Err(ExecutorError::NotStarted(
-                "the contract names no program to run".to_owned(),
-            ));
+            return Err(ExecutorError::NotStarted("the contract names no program to run".to_owned()));
         };
-        let inherited =
-            spec.inherit.iter().filter_map(|name| self.environment.get_key_value(OsStr::new(name)));
+        let inherited = spec.inherit.iter().filter_map(|name| self.environment.get_key_value(OsStr::new(name)));
         let mut command = Command::new(program);
         command.args(arguments).env_clear().envs(inherited).envs(&spec.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(folder) = &spec.cwd {
             command.current_dir(folder);
         }
-        Group::start(command)
-            .map_err(|error| ExecutorError::NotStarted(not_started(spec, program, &error)))
+        Group::start(command).map_err(|error| ExecutorError::NotStarted(not_started(spec, program, &error)))
     }
 }
 
@@ -94,10 +83,7 @@ impl Programs {
 fn not_started(spec: &CommandSpec, program: &str, error: &io::Error) -> String {
     match &spec.cwd {
         Some(folder) if !folder.is_dir() => {
-            format!(
-                "the program `{program}` was not started: there is no folder `{}`",
-                folder.display()
-            )
+            format!("the program `{program}` was not started: there is no folder `{}`", folder.display())
         }
         _ if error.kind() == io::ErrorKind::NotFound => format!("there is no program `{program}`"),
         _ => format!("the program `{program}` could not be started: {error}"),
@@ -115,10 +101,7 @@ fn failure(status: ExitStatus, stdout: Answer, stderr: Capped) -> ToolOutput {
         };
         let parts = [stdout.text.trim_end(), stderr.text.trim_end(), &end];
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-        ToolOutput {
-            warnings: [stdout.warnings, stderr.warnings].concat(),
-            ..ToolOutput::error(text)
-        }
+        ToolOutput { warnings: [stdout.warnings, stderr.warnings].concat(), ..ToolOutput::error(text) }
     })
 }
 
@@ -143,8 +126,7 @@ mod tests {
     }
 
     fn programs() -> Programs {
-        let environment =
-            [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SECRET", "s3cret"), ("SEEN", "yes")];
+        let environment = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SECRET", "s3cret"), ("SEEN", "yes")];
         Programs::new(environment.map(|(name, value)| (name.into(), value.into())).into())
     }
 
@@ -203,12 +185,7 @@ mod tests {
         for (spec, expected) in [
             (spec(&["no-such-program"]), "there is no program `no-such-program`".to_owned()),
             (gone, format!("the program `sh` was not started: there is no folder `{folder}/gone`")),
-            (
-                spec(&[&folder]),
-                format!(
-                    "the program `{folder}` could not be started: Permission denied (os error 13)"
-                ),
-            ),
+            (spec(&[&folder]), format!("the program `{folder}` could not be started: Permission denied (os error 13)")),
             (spec(&[]), "the contract names no program to run".to_owned()),
         ] {
             assert_eq!(run(&spec).await, Err(ExecutorError::NotStarted(expected)));
@@ -218,14 +195,10 @@ mod tests {
     #[tokio::test]
     async fn a_program_that_fails_is_an_error_with_all_it_said() {
         let failed = run(&sh("echo found nothing; echo no such user >&2; exit 3")).await;
-        assert_eq!(
-            failed,
-            Ok(ToolOutput::error("found nothing\nno such user\nexited with code 3"))
-        );
+        assert_eq!(failed, Ok(ToolOutput::error("found nothing\nno such user\nexited with code 3")));
         assert_eq!(run(&sh("exit 1")).await, Ok(ToolOutput::error("exited with code 1")));
         assert_eq!(run(&sh("kill -9 $$")).await, Ok(ToolOutput::error("killed by signal 9")));
-        let envelope =
-            run(&sh(r#"echo '{"content":"no such user"}'; echo trace >&2; exit 3"#)).await;
+        let envelope = run(&sh(r#"echo '{"content":"no such user"}'; echo trace >&2; exit 3"#)).await;
         assert_eq!(envelope, Ok(ToolOutput::error("no such user")));
     }
 
@@ -233,15 +206,8 @@ mod tests {
     async fn output_above_the_cap_is_read_and_dropped() {
         let script = "head -c 1000000 /dev/zero | tr '\\0' x; head -c 1000000 /dev/zero | tr '\\0' y >&2; exit 1";
         let output = run(&CommandSpec { max_output_bytes: 10, ..sh(script) }).await.unwrap();
-        assert_eq!(
-            output.content,
-            ToolOutput::text("xxxxxxxxxx\nyyyyyyyyyy\nexited with code 1").content
-        );
-        let messages: Vec<_> = output
-            .warnings
-            .iter()
-            .map(|warning| (warning.code, warning.message.as_str()))
-            .collect();
+        assert_eq!(output.content, ToolOutput::text("xxxxxxxxxx\nyyyyyyyyyy\nexited with code 1").content);
+        let messages: Vec<_> = output.warnings.iter().map(|warning| (warning.code, warning.message.as_str())).collect();
         let out = "standard output was longer than 10 bytes: the rest was dropped";
         let err = "standard error was longer than 10 bytes: the rest was dropped";
         assert_eq!(messages, [("output_truncated", out), ("output_truncated", err)]);
@@ -258,11 +224,7 @@ mod tests {
     async fn a_program_need_not_read_its_input() {
         let large = format!(r#"{{"arguments":"{}"}}"#, "x".repeat(1_000_000));
         for script in ["echo done", "exec <&-; echo done", "sleep 0.1; echo done"] {
-            assert_eq!(
-                programs().run(&sh(script), &large).await,
-                Ok(ToolOutput::text("done\n")),
-                "{script}"
-            );
+            assert_eq!(programs().run(&sh(script), &large).await, Ok(ToolOutput::text("done\n")), "{script}");
         }
     }
 }

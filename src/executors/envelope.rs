@@ -37,8 +37,7 @@ const KEYS: [&str; 5] = ["content", "structured", "is_error", "terminate", "deta
 
 /// Whether an answer is an envelope, rather than an object of the tool's own.
 pub(super) fn is_envelope(members: &Object) -> bool {
-    members.keys().all(|key| KEYS.contains(&&**key))
-        && members.keys().any(|key| &**key != "details")
+    members.keys().all(|key| KEYS.contains(&&**key)) && members.keys().any(|key| &**key != "details")
 }
 
 /// Reads an envelope.
@@ -64,9 +63,7 @@ fn read_content(content: Json) -> Result<Vec<Content>, ExecutorError> {
         Json::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(position, item)| {
-                Item { value: item, path: format!("content[{position}]") }.read()
-            })
+            .map(|(position, item)| Item { value: item, path: format!("content[{position}]") }.read())
             .collect(),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => {
             Err(invalid("content", "a string or an array"))
@@ -79,9 +76,7 @@ fn truth(key: &str, value: Option<Json>) -> Result<Option<bool>, ExecutorError> 
 }
 
 fn invalid(path: &str, expected: &str) -> ExecutorError {
-    ExecutorError::InvalidResult(format!(
-        "the tool's answer is not a valid result: `{path}` must be {expected}"
-    ))
+    ExecutorError::InvalidResult(format!("the tool's answer is not a valid result: `{path}` must be {expected}"))
 }
 
 /// A piece of content, or the resource in it, and where it stands.
@@ -97,13 +92,8 @@ impl Item<'_> {
             Some("image") => Ok(Content::Image(self.blob()?)),
             Some("audio") => Ok(Content::Audio(self.blob()?)),
             Some("resource") => {
-                let value = self
-                    .value
-                    .get("resource")
-                    .ok_or_else(|| self.wrong("resource", "an object"))?;
-                Item { value, path: format!("{}.resource", self.path) }
-                    .resource()
-                    .map(Content::Resource)
+                let value = self.value.get("resource").ok_or_else(|| self.wrong("resource", "an object"))?;
+                Item { value, path: format!("{}.resource", self.path) }.resource().map(Content::Resource)
             }
             _ => Err(self.wrong("type", "one of text, image, audio, resource")),
         }
@@ -132,8 +122,7 @@ impl Item<'_> {
     }
 
     fn bytes(&self, key: &str) -> Result<Bytes, ExecutorError> {
-        let decoded =
-            self.value.get(key).and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
+        let decoded = self.value.get(key).and_then(Json::as_str).and_then(|text| STANDARD.decode(text).ok());
         decoded.map(Into::into).ok_or_else(|| self.wrong(key, "a string in base64"))
     }
 
@@ -161,16 +150,12 @@ mod tests {
 
     #[test]
     fn an_envelope_has_its_own_keys_and_says_more_than_details() {
-        for text in [
-            r#"{"content":"a"}"#,
-            r#"{"structured":1}"#,
-            r#"{"is_error":true}"#,
-            r#"{"terminate":true,"details":1}"#,
-        ] {
+        for text in
+            [r#"{"content":"a"}"#, r#"{"structured":1}"#, r#"{"is_error":true}"#, r#"{"terminate":true,"details":1}"#]
+        {
             assert!(is_envelope(&object(text)), "{text}");
         }
-        for text in ["{}", r#"{"details":"x"}"#, r#"{"content":"a","id":7}"#, r#"{"isError":true}"#]
-        {
+        for text in ["{}", r#"{"details":"x"}"#, r#"{"content":"a","id":7}"#, r#"{"isError":true}"#] {
             assert!(!is_envelope(&object(text)), "{text}");
         }
     }
@@ -188,13 +173,9 @@ mod tests {
 
     #[test]
     fn null_and_missing_are_the_same_and_a_value_without_content_is_its_own_text() {
-        let nulls =
-            r#"{"content":null,"structured":null,"is_error":null,"terminate":null,"details":null}"#;
+        let nulls = r#"{"content":null,"structured":null,"is_error":null,"terminate":null,"details":null}"#;
         assert_eq!(output(nulls), ToolOutput::default());
-        assert_eq!(
-            output(r#"{"structured":{"a": 1.50}}"#).content,
-            [Content::text(r#"{"a":1.50}"#)]
-        );
+        assert_eq!(output(r#"{"structured":{"a": 1.50}}"#).content, [Content::text(r#"{"a":1.50}"#)]);
         assert_eq!(output(r#"{"structured":{"a":1},"content":[]}"#).content, []);
         assert_eq!(output(r#"{"content":""}"#).content, []);
     }
@@ -209,10 +190,7 @@ mod tests {
                 {"type":"resource","resource":{"uri":"a:b","text":"t"}},
                 {"type":"resource","resource":{"uri":"a:c","mimeType":"x/y","blob":"AA=="}}]}"#,
         );
-        let blob = |data: &'static [u8], mime_type: &str| Blob {
-            data: data.into(),
-            mime_type: mime_type.into(),
-        };
+        let blob = |data: &'static [u8], mime_type: &str| Blob { data: data.into(), mime_type: mime_type.into() };
         let resource = |uri: &str, mime_type: &str, body| {
             Content::Resource(Resource { uri: uri.into(), mime_type: mime_type.into(), body })
         };
@@ -232,10 +210,7 @@ mod tests {
             (r#"{"content":5}"#, "`content` must be a string or an array"),
             (r#"{"is_error":"no"}"#, "`is_error` must be true or false"),
             (r#"{"terminate":1}"#, "`terminate` must be true or false"),
-            (
-                r#"{"content":["a"]}"#,
-                "`content[0].type` must be one of text, image, audio, resource",
-            ),
+            (r#"{"content":["a"]}"#, "`content[0].type` must be one of text, image, audio, resource"),
             (r#"{"content":[{"type":"text"}]}"#, "`content[0].text` must be a string"),
             (
                 r#"{"content":[{"type":"image","data":"?","mimeType":"a/b"}]}"#,
@@ -246,10 +221,7 @@ mod tests {
                 "`content[0].resource.uri` must be a string",
             ),
         ] {
-            assert_eq!(
-                complaint(text),
-                format!("the tool's answer is not a valid result: {place}")
-            );
+            assert_eq!(complaint(text), format!("the tool's answer is not a valid result: {place}"));
         }
     }
 }

@@ -25,10 +25,7 @@ pub(super) struct Group(Option<Box<dyn ChildWrapper>>);
 impl Group {
     /// Starts a program as the leader of a new group.
     pub(super) fn start(command: Command) -> io::Result<Self> {
-        CommandWrap::from(command)
-            .wrap(ProcessGroup::leader())
-            .spawn()
-            .map(|leader| Self(Some(leader)))
+        CommandWrap::from(command).wrap(ProcessGroup::leader()).spawn().map(|leader| Self(Some(leader)))
     }
 
     /// Feeds the program and reads what it says until it ends; then ends what it has left behind.
@@ -40,9 +37,8 @@ impl Group {
     ) -> io::Result<ExitStatus> {
         let Some(leader) = self.0.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
         let pipes = (leader.stdin().take(), leader.stdout().take(), leader.stderr().take());
-        let mut talk = pin!(async {
-            tokio::join!(feed(pipes.0, request), drain(pipes.1, stdout), drain(pipes.2, stderr))
-        });
+        let mut talk =
+            pin!(async { tokio::join!(feed(pipes.0, request), drain(pipes.1, stdout), drain(pipes.2, stderr)) });
         let mut silent = false;
         let status = loop {
             tokio::select! {
@@ -104,14 +100,9 @@ mod tests {
     /// Runs a script and returns what it said.
     async fn run(script: &str) -> String {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut stdout, mut stderr) = (Capped::new(100), Capped::new(100));
-        let status =
-            Group::start(command).unwrap().finish(b"", &mut stdout, &mut stderr).await.unwrap();
+        let status = Group::start(command).unwrap().finish(b"", &mut stdout, &mut stderr).await.unwrap();
         assert!(status.success());
         Answer::new(stdout, "standard output").text
     }
@@ -134,11 +125,8 @@ mod tests {
     async fn a_call_that_is_given_up_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let (child, parent) = (folder.path().join("child"), folder.path().join("parent"));
-        let script = format!(
-            "trap '' TERM; {} while :; do echo x >> {}; sleep 0.02; done",
-            stubborn(&child),
-            parent.display()
-        );
+        let script =
+            format!("trap '' TERM; {} while :; do echo x >> {}; sleep 0.02; done", stubborn(&child), parent.display());
         {
             let mut call = pin!(run(&script));
             while !(child.exists() && parent.exists()) {
@@ -153,11 +141,7 @@ mod tests {
     async fn a_program_that_ends_takes_along_what_it_left_behind() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("beat");
-        let script = format!(
-            "{} while [ ! -e {} ]; do sleep 0.01; done; echo done",
-            stubborn(&file),
-            file.display()
-        );
+        let script = format!("{} while [ ! -e {} ]; do sleep 0.01; done; echo done", stubborn(&file), file.display());
         assert_eq!(run(&script).await, "done\n");
         assert!(!grows(&file).await);
     }

@@ -64,24 +64,15 @@ impl HttpTools {
         request: String,
         idempotency_key: &str,
     ) -> Result<ToolOutput, ExecutorError> {
-        let response =
-            self.post(spec, request, idempotency_key)?.send().await.map_err(unsent_or_failed)?;
+        let response = self.post(spec, request, idempotency_key)?.send().await.map_err(unsent_or_failed)?;
         let status = response.status();
         let answer = read_body(response, spec.max_response_bytes).await?;
         if status.is_success() { answer.into_output() } else { refuse(status, answer) }
     }
 
-    fn post(
-        &self,
-        spec: &HttpSpec,
-        request: String,
-        idempotency_key: &str,
-    ) -> Result<RequestBuilder, ExecutorError> {
+    fn post(&self, spec: &HttpSpec, request: String, idempotency_key: &str) -> Result<RequestBuilder, ExecutorError> {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("application/json, text/plain;q=0.9, */*;q=0.1"),
-        );
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/plain;q=0.9, */*;q=0.1"));
         for (name, value) in &spec.headers {
             let name = HeaderName::try_from(name).map_err(|_bad| bad_header(name))?;
             headers.insert(name.clone(), header_value(&name, value)?);
@@ -114,20 +105,14 @@ fn header_value(name: &HeaderName, value: &str) -> Result<HeaderValue, ExecutorE
 
 /// The value is not shown: it may be a secret.
 fn bad_header(name: &str) -> ExecutorError {
-    ExecutorError::NotStarted(format!(
-        "the HTTP header `{}` cannot be sent: it is not valid",
-        name.escape_debug()
-    ))
+    ExecutorError::NotStarted(format!("the HTTP header `{}` cannot be sent: it is not valid", name.escape_debug()))
 }
 
 /// Takes the body up to the cap, and hangs up there.
 async fn read_body(mut response: Response, cap: usize) -> Result<Answer, ExecutorError> {
     let mut body = Capped::new(cap);
     while let Some(chunk) = response.chunk().await.map_err(|error| {
-        ExecutorError::Failed(format!(
-            "the HTTP response of the tool broke off: {}",
-            cause(&error.without_url())
-        ))
+        ExecutorError::Failed(format!("the HTTP response of the tool broke off: {}", cause(&error.without_url())))
     })? {
         if !body.push(&chunk) {
             break;
@@ -153,20 +138,11 @@ fn refuse(status: StatusCode, answer: Answer) -> Result<ToolOutput, ExecutorErro
 fn unsent_or_failed(error: reqwest::Error) -> ExecutorError {
     let error = error.without_url();
     if error.is_builder() {
-        ExecutorError::NotStarted(format!(
-            "the HTTP request of the tool could not be built: {}",
-            cause(&error)
-        ))
+        ExecutorError::NotStarted(format!("the HTTP request of the tool could not be built: {}", cause(&error)))
     } else if error.is_connect() {
-        ExecutorError::NotStarted(format!(
-            "the HTTP service of the tool could not be reached: {}",
-            cause(&error)
-        ))
+        ExecutorError::NotStarted(format!("the HTTP service of the tool could not be reached: {}", cause(&error)))
     } else {
-        ExecutorError::Failed(format!(
-            "the HTTP service of the tool did not answer: {}",
-            cause(&error)
-        ))
+        ExecutorError::Failed(format!("the HTTP service of the tool did not answer: {}", cause(&error)))
     }
 }
 
@@ -224,15 +200,10 @@ mod tests {
             .mount(&server)
             .await;
         let mut spec = spec(format!("{}/tool", server.uri()));
-        for (name, value) in
-            [("Authorization", "Bearer t"), ("content-type", "x/y"), ("Idempotency-Key", "mine")]
-        {
+        for (name, value) in [("Authorization", "Bearer t"), ("content-type", "x/y"), ("Idempotency-Key", "mine")] {
             spec.headers.insert(name.to_owned(), value.to_owned());
         }
-        assert_eq!(
-            run(&spec).await,
-            Ok(ToolOutput { terminate: Some(true), ..ToolOutput::text("done") })
-        );
+        assert_eq!(run(&spec).await, Ok(ToolOutput { terminate: Some(true), ..ToolOutput::text("done") }));
     }
 
     #[tokio::test]
@@ -252,10 +223,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_error_is_a_failure_with_status_and_body_unless_it_is_an_envelope() {
         let failed = answered(ResponseTemplate::new(500).set_body_string("boom\n")).await;
-        assert_eq!(
-            failed,
-            Err(ExecutorError::Failed("HTTP 500 Internal Server Error\nboom".to_owned()))
-        );
+        assert_eq!(failed, Err(ExecutorError::Failed("HTTP 500 Internal Server Error\nboom".to_owned())));
         let envelope = answered(json(500, r#"{"content":"no such user"}"#)).await;
         assert_eq!(envelope, Ok(ToolOutput::error("no such user")));
     }
@@ -263,36 +231,24 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_the_service_refuses_is_an_error_with_status_and_body() {
         let refused = answered(json(404, r#"{"message":"no such user"}"#)).await;
-        assert_eq!(
-            refused,
-            Ok(ToolOutput::error("HTTP 404 Not Found\n{\"message\":\"no such user\"}"))
-        );
+        assert_eq!(refused, Ok(ToolOutput::error("HTTP 404 Not Found\n{\"message\":\"no such user\"}")));
     }
 
     #[tokio::test]
     async fn a_redirect_is_not_followed() {
         let server = MockServer::start().await;
-        let redirect = ResponseTemplate::new(307)
-            .insert_header("location", format!("{}/elsewhere", server.uri()));
+        let redirect = ResponseTemplate::new(307).insert_header("location", format!("{}/elsewhere", server.uri()));
         Mock::given(path("/")).respond_with(redirect).expect(1).mount(&server).await;
-        Mock::given(path("/elsewhere"))
-            .respond_with(ResponseTemplate::new(200))
-            .expect(0)
-            .mount(&server)
-            .await;
+        Mock::given(path("/elsewhere")).respond_with(ResponseTemplate::new(200)).expect(0).mount(&server).await;
         let text = "HTTP 307 Temporary Redirect (redirects are not followed)";
         assert_eq!(run(&spec(server.uri())).await, Ok(ToolOutput::error(text)));
     }
 
     #[tokio::test]
     async fn a_body_is_read_up_to_its_cap() {
-        let output =
-            answered(ResponseTemplate::new(200).set_body_string("x".repeat(5_000))).await.unwrap();
+        let output = answered(ResponseTemplate::new(200).set_body_string("x".repeat(5_000))).await.unwrap();
         assert_eq!(output.content, ToolOutput::text("x".repeat(1_000)).content);
-        assert_eq!(
-            output.warnings[0].message,
-            "the HTTP response was longer than 1000 bytes: the rest was dropped"
-        );
+        assert_eq!(output.warnings[0].message, "the HTTP response was longer than 1000 bytes: the rest was dropped");
     }
 
     #[tokio::test]
@@ -309,9 +265,7 @@ mod tests {
             (spec("ftp://127.0.0.1/"), "could not be"),
             (bad_header, "the HTTP header `x-token` cannot be sent"),
         ] {
-            let Err(ExecutorError::NotStarted(message)) = run(&spec).await else {
-                panic!("{spec:?} was started")
-            };
+            let Err(ExecutorError::NotStarted(message)) = run(&spec).await else { panic!("{spec:?} was started") };
             assert!(message.contains(expected), "{message}");
             assert!(!message.contains("s3cret"), "{message}");
         }
@@ -319,10 +273,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_breaks_off_after_the_request_is_a_failure() {
-        for (reply, expected) in [
-            ("", "did not answer"),
-            ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", "broke off"),
-        ] {
+        for (reply, expected) in
+            [("", "did not answer"), ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf", "broke off")]
+        {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let spec = spec(format!("http://{}", listener.local_addr().unwrap()));
             let server = async {

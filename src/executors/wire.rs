@@ -111,13 +111,11 @@ impl Answer {
     pub(super) fn new(capped: Capped, source: &str) -> Self {
         let mut warnings = Vec::new();
         if capped.overflowed {
-            let message =
-                format!("{source} was longer than {} bytes: the rest was dropped", capped.cap);
+            let message = format!("{source} was longer than {} bytes: the rest was dropped", capped.cap);
             warnings.push(Warning { code: "output_truncated", message });
         }
         let text = String::from_utf8(capped.bytes).unwrap_or_else(|error| {
-            let (valid, cut_inside) =
-                (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
+            let (valid, cut_inside) = (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
             let mut bytes = error.into_bytes();
             if capped.overflowed && cut_inside {
                 // The cap fell into the last character: that one is part of the rest.
@@ -134,9 +132,7 @@ impl Answer {
     /// The result of a tool that succeeded, unless its answer says otherwise.
     pub(super) fn into_output(self) -> Result<ToolOutput, ExecutorError> {
         let output = match self.json() {
-            Some(Json::Object(members)) if envelope::is_envelope(&members) => {
-                envelope::read(members)?
-            }
+            Some(Json::Object(members)) if envelope::is_envelope(&members) => envelope::read(members)?,
             Some(value @ (Json::Object(_) | Json::Array(_))) => {
                 ToolOutput { structured: Some(value), ..ToolOutput::text(self.text) }
             }
@@ -152,11 +148,7 @@ impl Answer {
         match self.json() {
             Some(Json::Object(members)) if envelope::is_envelope(&members) => {
                 envelope::read(members)
-                    .map(|output| ToolOutput {
-                        is_error: true,
-                        warnings: self.warnings.clone(),
-                        ..output
-                    })
+                    .map(|output| ToolOutput { is_error: true, warnings: self.warnings.clone(), ..output })
                     // It failed, and says so badly: then its text says more than a complaint about its form.
                     .map_err(|_complaint| self)
             }
@@ -210,25 +202,16 @@ mod tests {
             arguments: &parse(arguments.as_bytes(), &LIMITS).unwrap(),
         };
         let head = r#"{"call":{"id":"call \"7\"","tool":"lookup","run":"r1","batch":"b1","index":2,"attempt":3,"#;
-        let expected = format!(
-            r#"{head}"idempotency_key":"key","deadline_ms":30000}},"arguments":{arguments}}}"#
-        );
+        let expected = format!(r#"{head}"idempotency_key":"key","deadline_ms":30000}},"arguments":{arguments}}}"#);
         assert_eq!(request.to_text(), expected);
         assert!(Request { deadline: None, ..request }.to_text().contains(r#""deadline_ms":null}"#));
     }
 
     #[test]
     fn text_is_never_read_in_part() {
-        for text in [
-            "3.0 + 5.0",
-            "12345678901234567890",
-            "true",
-            "null",
-            "\"quoted\"",
-            "{\"a\":1} and more",
-            "a\n",
-            "[1",
-        ] {
+        for text in
+            ["3.0 + 5.0", "12345678901234567890", "true", "null", "\"quoted\"", "{\"a\":1} and more", "a\n", "[1"]
+        {
             assert_eq!(output(text), ToolOutput::text(text), "{text}");
         }
         assert_eq!(output(""), ToolOutput::default());
@@ -236,18 +219,9 @@ mod tests {
 
     #[test]
     fn another_object_or_array_is_text_and_structured() {
-        for text in [
-            r#" {"id": 12345678901234567890, "x": 1.50}"#,
-            "[1,\n2]",
-            "{}",
-            r#"{"content":"a","id":1}"#,
-        ] {
+        for text in [r#" {"id": 12345678901234567890, "x": 1.50}"#, "[1,\n2]", "{}", r#"{"content":"a","id":1}"#] {
             let value = parse(text.as_bytes(), &LIMITS).unwrap();
-            assert_eq!(
-                output(text),
-                ToolOutput { structured: Some(value), ..ToolOutput::text(text) },
-                "{text}"
-            );
+            assert_eq!(output(text), ToolOutput { structured: Some(value), ..ToolOutput::text(text) }, "{text}");
         }
         let exact = output(r#"{"id":12345678901234567890}"#).structured.unwrap();
         assert_eq!(exact.to_text(), r#"{"id":12345678901234567890}"#);
@@ -255,12 +229,7 @@ mod tests {
 
     #[test]
     fn json_that_cannot_be_kept_is_text() {
-        for text in [
-            r#"{"content":"\ud800"}"#,
-            r#"{"content":"a\u0000b"}"#,
-            r#"{"a":1,"a":2}"#,
-            "nul \0 itself",
-        ] {
+        for text in [r#"{"content":"\ud800"}"#, r#"{"content":"a\u0000b"}"#, r#"{"a":1,"a":2}"#, "nul \0 itself"] {
             assert_eq!(output(text), ToolOutput::text(text), "{text}");
         }
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
@@ -273,12 +242,8 @@ mod tests {
         let message = "the answer was not UTF-8: what is no character became U+FFFD".to_owned();
         let warnings = vec![Warning { code: "lossy_text", message }];
         let text = answer(b"caf\xe9", 100).into_output().unwrap();
-        assert_eq!(
-            text,
-            ToolOutput { warnings: warnings.clone(), ..ToolOutput::text("caf\u{fffd}") }
-        );
-        let envelope =
-            answer(b"{\"content\":\"caf\xe9\",\"is_error\":true}", 100).into_output().unwrap();
+        assert_eq!(text, ToolOutput { warnings: warnings.clone(), ..ToolOutput::text("caf\u{fffd}") });
+        let envelope = answer(b"{\"content\":\"caf\xe9\",\"is_error\":true}", 100).into_output().unwrap();
         assert_eq!(envelope, ToolOutput { warnings, ..ToolOutput::error("caf\u{fffd}") });
     }
 
@@ -292,10 +257,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_an_error_whatever_its_envelope_says() {
-        let failure = answer(br#"{"content":"no","is_error":false}"#, 100)
-            .into_envelope_of_failure()
-            .ok()
-            .unwrap();
+        let failure = answer(br#"{"content":"no","is_error":false}"#, 100).into_envelope_of_failure().ok().unwrap();
         assert_eq!(failure, ToolOutput::error("no"));
         let malformed = answer(br#"{"content":5}"#, 100).into_envelope_of_failure().err().unwrap();
         assert_eq!(malformed.text, r#"{"content":5}"#);

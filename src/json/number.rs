@@ -103,9 +103,8 @@ impl Number {
     pub fn is_multiple_of(&self, divisor: &Self) -> Option<bool> {
         let (spelling, divisor) = (self.spelling(), divisor.spelling());
         let (value, divisor) = (Decimal::of(&spelling), Decimal::of(&divisor));
-        let modulus = divisor.digits().try_fold(0_u64, |sum, digit| {
-            sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
-        })?;
+        let modulus =
+            divisor.digits().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?;
         if modulus == 0 {
             return None;
         }
@@ -117,8 +116,7 @@ impl Number {
             return Some(false);
         };
         let modulus = u128::from(modulus);
-        let rest =
-            value.digits().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % modulus);
+        let rest = value.digits().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % modulus);
         Some((rest * power_of_ten(shift, modulus)).is_multiple_of(modulus))
     }
 }
@@ -138,8 +136,7 @@ fn power_of_ten(mut exponent: u128, modulus: u128) -> u128 {
 
 impl<'a> Decimal<'a> {
     fn of(spelling: &'a str) -> Self {
-        let (negative, text) =
-            spelling.strip_prefix('-').map_or((false, spelling), |rest| (true, rest));
+        let (negative, text) = spelling.strip_prefix('-').map_or((false, spelling), |rest| (true, rest));
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut whole = whole.trim_start_matches('0').as_bytes();
@@ -183,10 +180,7 @@ impl<'a> Decimal<'a> {
         if self.negative != other.negative {
             return if self.negative { Ordering::Less } else { Ordering::Greater };
         }
-        let by_size = self
-            .magnitude()
-            .cmp(&other.magnitude())
-            .then_with(|| self.digits().cmp(other.digits()));
+        let by_size = self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits().cmp(other.digits()));
         if self.negative { by_size.reverse() } else { by_size }
     }
 }
@@ -315,24 +309,15 @@ mod tests {
             ("1e-5", "1", Some(false)),
             ("100", "25", Some(true)),
         ] {
-            assert_eq!(
-                number(value).is_multiple_of(&number(divisor)),
-                multiple,
-                "{value} of {divisor}"
-            );
+            assert_eq!(number(value).is_multiple_of(&number(divisor)), multiple, "{value} of {divisor}");
         }
     }
 
     #[test]
     fn s4_equal_numbers_have_one_canonical_spelling() {
-        for (text, canonical) in [
-            ("1.0", "1"),
-            ("1e2", "100"),
-            ("-0.0", "0"),
-            ("0.10", "1e-1"),
-            ("1e30", "1e30"),
-            ("-5.50", "-55e-1"),
-        ] {
+        for (text, canonical) in
+            [("1.0", "1"), ("1e2", "100"), ("-0.0", "0"), ("0.10", "1e-1"), ("1e30", "1e30"), ("-5.50", "-55e-1")]
+        {
             assert_eq!(number(text).canonical(), canonical, "{text}");
         }
     }

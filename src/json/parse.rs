@@ -97,8 +97,7 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
     let mut reader = Reader { text, at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
     reader.document().map_err(|kind| {
         let before = text.get(..reader.at).unwrap_or(text);
-        let line_start =
-            before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ParseError {
             kind,
             offset: reader.at,
@@ -151,11 +150,7 @@ impl<'a> Reader<'a> {
 
     /// The error for a byte that does not fit here: a text that is over was cut.
     fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
-        Err(if self.peek().is_none() {
-            ParseErrorKind::Truncated
-        } else {
-            ParseErrorKind::Syntax(expected)
-        })
+        Err(if self.peek().is_none() { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax(expected) })
     }
 
     fn value(&mut self) -> Parsed<Json> {
@@ -288,10 +283,7 @@ impl<'a> Reader<'a> {
 
     /// The text since `start`, which is known to be ASCII.
     fn ascii(&self, start: usize) -> &'a str {
-        self.text
-            .get(start..self.at)
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .unwrap_or_default()
+        self.text.get(start..self.at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 }
 
@@ -365,17 +357,8 @@ mod tests {
     #[test]
     fn size_and_number_of_keys_are_limited() {
         let limits = ParseLimits { max_bytes: 10, max_keys: 1, ..ParseLimits::default() };
-        assert_eq!(
-            parse(b"\"0123456789\"", &limits).unwrap_err().kind,
-            ParseErrorKind::TooLarge(10)
-        );
-        assert_eq!(
-            parse(b"[{\"\":{}}]", &limits).map(|value| value.to_text()),
-            Ok("[{\"\":{}}]".to_owned())
-        );
-        assert_eq!(
-            parse(b"{\"\":{\"\":1", &limits).unwrap_err().kind,
-            ParseErrorKind::TooManyKeys(1)
-        );
+        assert_eq!(parse(b"\"0123456789\"", &limits).unwrap_err().kind, ParseErrorKind::TooLarge(10));
+        assert_eq!(parse(b"[{\"\":{}}]", &limits).map(|value| value.to_text()), Ok("[{\"\":{}}]".to_owned()));
+        assert_eq!(parse(b"{\"\":{\"\":1", &limits).unwrap_err().kind, ParseErrorKind::TooManyKeys(1));
     }
 }

@@ -31,6 +31,12 @@ impl Pointer {
         Self(steps)
     }
 
+    /// The place that is `inner` as seen from here.
+    #[must_use]
+    pub fn append(&self, inner: &Self) -> Self {
+        Self(self.0.iter().chain(&inner.0).cloned().collect())
+    }
+
     /// The steps from the root.
     pub fn steps(&self) -> &[String] {
         &self.0
@@ -68,16 +74,13 @@ impl Pointer {
 
 /// RFC 6901 allows no leading zeros and no sign.
 fn array_index(step: &str) -> Option<usize> {
-    let plain =
-        step.bytes().all(|byte| byte.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
+    let plain = step.bytes().all(|byte| byte.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
     if plain { step.parse().ok() } else { None }
 }
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+        self.0.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
     }
 }
 

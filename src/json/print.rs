@@ -113,11 +113,7 @@ fn close_line(out: &mut String, depth: usize, bracket: char) {
     out.push(bracket);
 }
 
-fn write_scalar(
-    out: &mut String,
-    value: &Json,
-    spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>,
-) {
+fn write_scalar(out: &mut String, value: &Json, spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>) {
     match value {
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Json::Number(number) => out.push_str(&spell(number)),

@@ -132,7 +132,8 @@ fn cut_oversize(max_bytes: usize, result: &mut CallResult) {
     if let Some(structured) = &result.structured {
         let size = structured.to_text().len();
         if size > max_bytes {
-            let message = format!("the structured result has {size} bytes and was left out; at most {max_bytes} are kept");
+            let message =
+                format!("the structured result has {size} bytes and was left out; at most {max_bytes} are kept");
             result.warnings.push(Warning { code: "structured_dropped", message });
             result.structured = None;
         }

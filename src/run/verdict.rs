@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use super::{Budget, Limit};
-use crate::{
-    ports::Submission,
-    refusal::Code,
-    result::CallResult,
-};
+use crate::{ports::Submission, refusal::Code, result::CallResult};
 
 /// The verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,7 +46,11 @@ pub fn malformed_arguments(tool: &str, error: &ParseError) -> String {
         }
         ParseErrorKind::Syntax(_) => "Send one valid JSON object.",
     };
-    format!("Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}", quoted(tool), on_one_line_long(error))
+    format!(
+        "Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}",
+        quoted(tool),
+        on_one_line_long(error)
+    )
 }
 
 /// An error of the parser: only a duplicate key is from outside, and it may be long.
@@ -86,7 +90,10 @@ pub fn denied(tool: &str, reason: &str) -> String {
 
 /// A policy could not be asked.
 pub fn policy_unavailable(tool: &str) -> String {
-    format!("Tool {} was not executed: its policy could not be asked. This is not a decision; it may work later.", quoted(tool))
+    format!(
+        "Tool {} was not executed: its policy could not be asked. This is not a decision; it may work later.",
+        quoted(tool)
+    )
 }
 
 /// A policy rewrote the arguments into something invalid.
@@ -107,7 +114,11 @@ pub fn truncated(tool: &str) -> String {
 
 /// A tool without side effects did not answer in time.
 pub fn timed_out(tool: &str, after: Duration) -> String {
-    format!("Tool {} did not answer within {}. It may be called again.", quoted(tool), humantime::format_duration(after))
+    format!(
+        "Tool {} did not answer within {}. It may be called again.",
+        quoted(tool),
+        humantime::format_duration(after)
+    )
 }
 
 /// The tool may or may not have had its effect.
@@ -120,7 +131,8 @@ pub fn outcome_unknown(tool: &str, cause: &str) -> String {
 
 /// The call was cancelled.
 pub fn cancelled(tool: &str, executed: bool) -> String {
-    let what = if executed { "was cancelled while it ran; it may have taken effect" } else { "was cancelled before it ran" };
+    let what =
+        if executed { "was cancelled while it ran; it may have taken effect" } else { "was cancelled before it ran" };
     format!("Tool {} {what}.", quoted(tool))
 }
 

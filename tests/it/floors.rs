@@ -26,26 +26,10 @@ const FLOORS: [(&str, &[&str]); 9] = [
 
 /// Names that belong to some rooms only.
 const KEPT: [Kept; 6] = [
-    Kept {
-        name: &["std", "env"],
-        rooms: &["config"],
-        instead: "let config read it, and pass the value down",
-    },
-    Kept {
-        name: &["proto"],
-        rooms: &["grpc", "cli"],
-        instead: "convert in src/grpc, and use our own types here",
-    },
-    Kept {
-        name: &["toolbooth", "v1"],
-        rooms: &["grpc"],
-        instead: "convert in src/grpc, and use our own types here",
-    },
-    Kept {
-        name: &["include_proto"],
-        rooms: &["grpc"],
-        instead: "include generated code once, in src/grpc",
-    },
+    Kept { name: &["std", "env"], rooms: &["config"], instead: "let config read it, and pass the value down" },
+    Kept { name: &["proto"], rooms: &["grpc", "cli"], instead: "convert in src/grpc, and use our own types here" },
+    Kept { name: &["toolbooth", "v1"], rooms: &["grpc"], instead: "convert in src/grpc, and use our own types here" },
+    Kept { name: &["include_proto"], rooms: &["grpc"], instead: "include generated code once, in src/grpc" },
     Kept { name: &["tower"], rooms: &["grpc", "server"], instead: "keep layers at the edge" },
     Kept {
         name: &["anyhow"],
@@ -88,8 +72,7 @@ fn some_names_are_kept_to_their_rooms() {
     let mut faults = Vec::new();
     for (file, room) in furnished() {
         for path in file.paths() {
-            for kept in KEPT.iter().filter(|kept| kept.is_in(&path) && !kept.rooms.contains(&room))
-            {
+            for kept in KEPT.iter().filter(|kept| kept.is_in(&path) && !kept.rooms.contains(&room)) {
                 faults.push(format!(
                     "{}: `{}` is only for {}: {}",
                     at(&file, &path),
@@ -105,16 +88,9 @@ fn some_names_are_kept_to_their_rooms() {
 
 #[test]
 fn every_file_belongs_to_a_room() {
-    let homeless = sources("src")
-        .into_iter()
-        .filter(|file| room(file).is_some_and(|room| place(room).is_none()));
+    let homeless = sources("src").into_iter().filter(|file| room(file).is_some_and(|room| place(room).is_none()));
     let faults: Vec<_> = homeless
-        .map(|file| {
-            format!(
-                "{}: no floor has this room: give it a place in FLOORS, tests/it/floors.rs",
-                file.name
-            )
-        })
+        .map(|file| format!("{}: no floor has this room: give it a place in FLOORS, tests/it/floors.rs", file.name))
         .collect();
     none(&faults);
 }
@@ -127,10 +103,7 @@ fn the_crate_lists_its_rooms_from_the_ground_up() {
         .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'))
         .collect();
     let ordered: Vec<_> = rooms().filter(|room| listed.contains(room)).collect();
-    assert_eq!(
-        listed, ordered,
-        "src/lib.rs: list the rooms in the order of FLOORS, tests/it/floors.rs"
-    );
+    assert_eq!(listed, ordered, "src/lib.rs: list the rooms in the order of FLOORS, tests/it/floors.rs");
 }
 
 #[test]
@@ -145,10 +118,7 @@ fn every_file_is_short_and_opens_by_saying_what_it_is() {
             ));
         }
         if !file.text.starts_with("//! ") {
-            faults.push(format!(
-                "{}:1: open with `//!` and say in one sentence what is in here",
-                file.name
-            ));
+            faults.push(format!("{}:1: open with `//!` and say in one sentence what is in here", file.name));
         }
     }
     none(&faults);
@@ -175,10 +145,7 @@ impl Kept {
 
 /// The files that stand in a room: all but `lib.rs`, which is the list of the rooms.
 fn furnished() -> Vec<(Source, &'static str)> {
-    sources("src")
-        .into_iter()
-        .filter_map(|file| room(&file).and_then(known).map(|room| (file, room)))
-        .collect()
+    sources("src").into_iter().filter_map(|file| room(&file).and_then(known).map(|room| (file, room))).collect()
 }
 
 fn room(file: &Source) -> Option<&str> {
@@ -210,8 +177,7 @@ fn place(name: &str) -> Option<usize> {
 }
 
 fn floor(name: &str) -> String {
-    let (number, (title, _)) =
-        (1..).zip(FLOORS).find(|(_, (_, rooms))| rooms.contains(&name)).unwrap();
+    let (number, (title, _)) = (1..).zip(FLOORS).find(|(_, (_, rooms))| rooms.contains(&name)).unwrap();
     format!("floor {number}, {title}")
 }
 

@@ -28,10 +28,7 @@ impl<'a> Reader<'a> {
     /// The text up to the next quote, backslash, control character or end.
     fn plain_text(&mut self) -> Parsed<&'a str> {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
-            .unwrap_or(rest.len());
+        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
         let bytes = rest.get(..length).unwrap_or_default();
         match std::str::from_utf8(bytes) {
             Ok(text) => {
@@ -73,17 +70,12 @@ impl<'a> Reader<'a> {
         let first = self.four_hex_digits()?;
         let code = match first {
             0xd800..=0xdbff => {
-                let second =
-                    if self.take(b'\\') && self.take(b'u') { self.four_hex_digits()? } else { 0 };
+                let second = if self.take(b'\\') && self.take(b'u') { self.four_hex_digits()? } else { 0 };
                 if !(0xdc00..=0xdfff).contains(&second) {
                     // Half a pair at the very end is a cut text; anywhere else nothing can store it.
                     let cut = self.peek().is_none();
                     self.at = start;
-                    return Err(if cut {
-                        ParseErrorKind::Truncated
-                    } else {
-                        ParseErrorKind::InvalidUnicode
-                    });
+                    return Err(if cut { ParseErrorKind::Truncated } else { ParseErrorKind::InvalidUnicode });
                 }
                 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
             }

@@ -51,7 +51,10 @@ impl Dialect {
     }
 
     /// How the validator is built: offline, with exact numbers.
-    pub(super) fn options(self, options: SchemaOptions) -> ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Exact> {
+    pub(super) fn options(
+        self,
+        options: SchemaOptions,
+    ) -> ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Exact> {
         let base = jsonschema::options_for::<Exact>()
             .offline()
             .with_draft(self.draft())

@@ -116,7 +116,8 @@ impl<'a> Node<'a, Exact> for &'a Json {
 impl<'a> Members<'a, Exact> for &'a Object {
     type Node = &'a Json;
     type MemberName = &'a str;
-    type MembersIter = std::iter::Map<indexmap::map::Iter<'a, Arc<str>, Json>, fn((&'a Arc<str>, &'a Json)) -> (&'a str, &'a Json)>;
+    type MembersIter =
+        std::iter::Map<indexmap::map::Iter<'a, Arc<str>, Json>, fn((&'a Arc<str>, &'a Json)) -> (&'a str, &'a Json)>;
 
     fn len(&self) -> usize {
         Object::len(self)
@@ -154,7 +155,10 @@ const FEW: usize = 8;
 /// Whether no two items are equal, by exact value.
 pub(super) fn is_unique(items: &[Json]) -> bool {
     if items.len() <= FEW {
-        return items.iter().enumerate().all(|(position, item)| items.iter().skip(position + 1).all(|other| other != item));
+        return items
+            .iter()
+            .enumerate()
+            .all(|(position, item)| items.iter().skip(position + 1).all(|other| other != item));
     }
     let mut seen = HashSet::with_capacity(items.len());
     items.iter().all(|item| seen.insert(item.to_canonical_text()))

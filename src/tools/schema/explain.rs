@@ -52,7 +52,8 @@ impl Explanation {
 /// Explains why the schema refuses the value.
 pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
     let mut walk = Walk { schema, steps: Cell::new(MAX_STEPS), leaves: HashMap::new() };
-    let mut explanation = walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
+    let mut explanation =
+        walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
     if explanation.is_empty() {
         let spot = Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() };
         explanation.push(spot.violation("", "does not satisfy the schema", "a value that satisfies the schema"));
@@ -291,14 +292,18 @@ mod tests {
         let kinds = r#"{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}"#;
         assert_eq!(violations(kinds, "1"), [" anyOf: expected string or array, got number"]);
         assert_eq!(violations(kinds, "[1]"), ["/0 type: expected string, got number"]);
-        assert_eq!(violations(r#"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3"), [" oneOf: matches more than one alternative"]);
+        assert_eq!(
+            violations(r#"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3"),
+            [" oneOf: matches more than one alternative"]
+        );
     }
 
     #[test]
     fn v4_references_conditions_and_tuples_are_followed() {
         let schema = r##"{"$defs":{"n":{"type":"integer","minimum":1}},"prefixItems":[{"$ref":"#/$defs/n"}],"items":{"type":"string"}}"##;
         assert_eq!(violations(schema, "[0,5]"), ["/0 minimum: expected >= 1", "/1 type: expected string, got number"]);
-        let condition = r#"{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]},"else":{"required":["c"]}}"#;
+        let condition =
+            r#"{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]},"else":{"required":["c"]}}"#;
         assert_eq!(violations(condition, r#"{"a":1}"#), ["[b] required: missing"]);
         assert_eq!(violations(condition, r#"{"a":2}"#), ["[c] required: missing"]);
     }
@@ -307,7 +312,8 @@ mod tests {
     fn v4_what_the_walk_cannot_follow_is_still_refused_with_a_word() {
         let schema = r#"{"properties":{"a":true},"unevaluatedProperties":false}"#;
         assert_eq!(violations(schema, r#"{"b":1}"#), ["[b] unevaluatedProperties: unknown field"]);
-        let dynamic = r##"{"$dynamicAnchor":"x","$dynamicRef":"#y","$defs":{"y":{"$dynamicAnchor":"y","type":"string"}}}"##;
+        let dynamic =
+            r##"{"$dynamicAnchor":"x","$dynamicRef":"#y","$defs":{"y":{"$dynamicAnchor":"y","type":"string"}}}"##;
         assert_eq!(violations(dynamic, "1"), [" : does not satisfy the schema"]);
     }
 

@@ -30,9 +30,12 @@ pub(super) fn register(mut options: Options, dialect: Dialect) -> Options {
             .with_keyword(keyword, move |parent: &Map<String, Value>, value: &Value, _: Location| {
                 Ok(compile(keyword, parent, Json::from(value)))
             })
-            .with_keyword(format!("{AS_TEXT}{keyword}"), move |parent: &Map<String, Value>, value: &Value, _: Location| {
-                Ok(compile(keyword, parent, value.as_str().map(exact_value).unwrap_or_default()))
-            });
+            .with_keyword(
+                format!("{AS_TEXT}{keyword}"),
+                move |parent: &Map<String, Value>, value: &Value, _: Location| {
+                    Ok(compile(keyword, parent, value.as_str().map(exact_value).unwrap_or_default()))
+                },
+            );
     }
     options
 }

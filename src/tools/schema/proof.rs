@@ -148,7 +148,9 @@ impl Proof<'_> {
         match resolve(self.root, reference) {
             Reference::Found(target, schema) => {
                 if self.states.get(&target) == Some(&State::Following) {
-                    let message = format!("`{reference}` leads back to this place without going into the value: no value could ever be judged");
+                    let message = format!(
+                        "`{reference}` leads back to this place without going into the value: no value could ever be judged"
+                    );
                     self.notes.push(Note::error("reference_cycle", place.clone(), message));
                 } else if let Some(keywords) = schema.as_object() {
                     self.follow(keywords, &target, chain + 1);

@@ -22,8 +22,21 @@ enum Shape {
 
 fn shape(keyword: &str) -> Shape {
     match keyword {
-        "additionalItems" | "additionalProperties" | "allOf" | "anyOf" | "contains" | "contentSchema" | "else" | "if"
-        | "items" | "not" | "oneOf" | "prefixItems" | "propertyNames" | "then" | "unevaluatedItems"
+        "additionalItems"
+        | "additionalProperties"
+        | "allOf"
+        | "anyOf"
+        | "contains"
+        | "contentSchema"
+        | "else"
+        | "if"
+        | "items"
+        | "not"
+        | "oneOf"
+        | "prefixItems"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
         | "unevaluatedProperties" => Shape::SchemaOrList,
         "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties" | "properties" => {
             Shape::SchemasByName
@@ -72,9 +85,12 @@ pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
             }
             (Shape::SchemaOrList, schema) => found.push(Subschema { keyword, step: None, schema }),
             (Shape::SchemasByName, Json::Object(members)) => {
-                found.extend(members.iter().filter(|(_, schema)| !matches!(schema, Json::Array(_))).map(
-                    |(name, schema)| Subschema { keyword, step: Some(name.to_string()), schema },
-                ));
+                found.extend(
+                    members
+                        .iter()
+                        .filter(|(_, schema)| !matches!(schema, Json::Array(_)))
+                        .map(|(name, schema)| Subschema { keyword, step: Some(name.to_string()), schema }),
+                );
             }
             (Shape::SchemasByName | Shape::Plain, _) => {}
         }
@@ -88,7 +104,9 @@ pub(super) fn to_value(schema: &Json, dialect: Dialect) -> Value {
     let Json::Object(keywords) = schema else { return rounded(schema) };
     let mut value = Map::with_capacity(keywords.len());
     for (keyword, held) in keywords {
-        if &**keyword == "$schema" && held.as_str().is_some_and(|address| Dialect::from_address(address) != Some(dialect)) {
+        if &**keyword == "$schema"
+            && held.as_str().is_some_and(|address| Dialect::from_address(address) != Some(dialect))
+        {
             continue;
         }
         let (name, held) = match (shape(keyword), held) {

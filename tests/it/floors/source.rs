@@ -90,10 +90,7 @@ impl Named {
         }
         let kept = module.iter().take(module.len().saturating_sub(ups)).cloned();
         let rest = self.segments.into_iter().skip(ups.max(1));
-        Self {
-            line: self.line,
-            segments: ["crate".to_owned()].into_iter().chain(kept).chain(rest).collect(),
-        }
+        Self { line: self.line, segments: ["crate".to_owned()].into_iter().chain(kept).chain(rest).collect() }
     }
 }
 
@@ -159,8 +156,7 @@ fn tokens(code: &str) -> Vec<(usize, &str)> {
     let mut rest = code;
     let mut line = 1;
     while let Some(first) = rest.chars().next() {
-        let word =
-            rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+        let word = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
         let length = if word > 0 {
             word
         } else if rest.starts_with("::") {
@@ -274,22 +270,13 @@ fn a_path_in_a_comment_or_a_literal_does_not_count() {
 fn a_path_upwards_is_followed_to_the_root() {
     reads(
         "use super::super::run;\nmod tests { use super::super::Note; use self::x; }\nuse super::Tool;",
-        &[
-            "1 crate::run",
-            "2 crate::tools::Note",
-            "2 crate::tools::note::tests::x",
-            "3 crate::tools::Tool",
-        ],
+        &["1 crate::run", "2 crate::tools::Note", "2 crate::tools::note::tests::x", "3 crate::tools::Tool"],
     );
 }
 
 /// What the scan finds in a text, were it `src/tools/note.rs`.
 fn reads(text: &str, expected: &[&str]) {
     let file = Source { name: "src/tools/note.rs".to_owned(), text: text.to_owned() };
-    let found: Vec<_> = file
-        .paths()
-        .iter()
-        .map(|path| format!("{} {}", path.line, path.segments.join("::")))
-        .collect();
+    let found: Vec<_> = file.paths().iter().map(|path| format!("{} {}", path.line, path.segments.join("::"))).collect();
     assert_eq!(found, expected);
 }

@@ -87,7 +87,8 @@ fn short(value: &Json) -> String {
 
 fn nearest_choice(choices: &[Json], value: &Json) -> Option<String> {
     let sent = value.as_str()?;
-    nearest(choices.iter().filter_map(Json::as_str), sent).map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
+    nearest(choices.iter().filter_map(Json::as_str), sent)
+        .map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
 }
 
 /// The most similar name, if any is similar (rule E4).
@@ -118,7 +119,14 @@ fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Expla
 }
 
 /// Whether the size breaks a least or a greatest size, and the words for it.
-fn size(keywords: &Object, [least, most]: [&'static str; 2], unit: &str, size: usize, spot: &Spot<'_>, found: &mut Explanation) {
+fn size(
+    keywords: &Object,
+    [least, most]: [&'static str; 2],
+    unit: &str,
+    size: usize,
+    spot: &Spot<'_>,
+    found: &mut Explanation,
+) {
     let size = Number::from(i64::try_from(size).unwrap_or(i64::MAX));
     let bound = |keyword| keywords.get(keyword).and_then(Json::as_number);
     for (keyword, words, limit, broken) in [
@@ -171,7 +179,13 @@ fn lists<'a>(walk: &mut Walk<'a>, keywords: &'a Object, items: &'a [Json], spot:
     }
 }
 
-fn objects<'a>(walk: &mut Walk<'a>, keywords: &'a Object, members: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
+fn objects<'a>(
+    walk: &mut Walk<'a>,
+    keywords: &'a Object,
+    members: &'a Object,
+    spot: &Spot<'a>,
+    found: &mut Explanation,
+) {
     size(keywords, ["minProperties", "maxProperties"], "properties", members.len(), spot, found);
     let required = keywords.get("required").and_then(Json::as_array).unwrap_or_default();
     for name in required.iter().filter_map(Json::as_str).filter(|name| !members.contains_key(*name)) {
@@ -211,9 +225,19 @@ fn names_accept(walk: &mut Walk<'_>, schema: &Json, name: &Json) -> bool {
 
 /// Whether the object's fields are declared by its own keywords only, so that unevaluated means undeclared.
 fn is_plain(keywords: &Object) -> bool {
-    !["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "additionalProperties"]
-        .iter()
-        .any(|keyword| keywords.contains_key(*keyword))
+    ![
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+        "patternProperties",
+        "additionalProperties",
+    ]
+    .iter()
+    .any(|keyword| keywords.contains_key(*keyword))
 }
 
 fn is_declared(keywords: &Object, name: &str) -> bool {
@@ -238,7 +262,8 @@ fn expected_kind(keywords: &Object, name: &str) -> String {
 /// A field that the schema does not declare. A declared one with nearly its name, not sent, was probably meant.
 pub(super) fn unknown_field(keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
     let declared = keywords.get("properties").and_then(Json::as_object);
-    let absent = declared.into_iter().flat_map(Object::keys).map(|name| &**name).filter(|name| !members.contains_key(*name));
+    let absent =
+        declared.into_iter().flat_map(Object::keys).map(|name| &**name).filter(|name| !members.contains_key(*name));
     let hint = nearest(absent, name).map(|declared| format!("did you mean `{declared}`?"));
     let mut violation = at_property(spot.violation("additionalProperties", "unknown field", "nothing"), name, hint);
     violation.actual = members.get(name).map(Json::kind);

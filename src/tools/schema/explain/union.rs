@@ -4,7 +4,12 @@ use super::{Explanation, Spot, Walk, leaf::any_of_words};
 use crate::json::{Json, Object};
 
 /// Explains a union that the value may break.
-pub(super) fn explain<'a>(walk: &mut Walk<'a>, keyword: &'static str, branches: &'a [Json], spot: &Spot<'a>) -> Explanation {
+pub(super) fn explain<'a>(
+    walk: &mut Walk<'a>,
+    keyword: &'static str,
+    branches: &'a [Json],
+    spot: &Spot<'a>,
+) -> Explanation {
     let mut explained = Vec::with_capacity(branches.len());
     let mut matching = 0;
     for (position, schema) in branches.iter().enumerate() {

@@ -1,0 +1,129 @@
+//! The smaller blocks of a contract: arguments, acceptance, times, caps.
+
+use std::time::Duration;
+
+use super::{
+    format::{AcceptBlock, Arguments, OncePerName, Output, ProfileName, Submit},
+    not_in_this_build,
+    remarks::Remarks,
+};
+use crate::{
+    json::Pointer,
+    tools::{Accept, ArgumentRules, OncePer, Profile, note::Note},
+};
+
+/// Most bytes of text that a result keeps where the contract says nothing.
+const DEFAULT_OUTPUT_BYTES: usize = 1 << 20;
+
+/// No time is longer; beyond it, it is a slip of the pen.
+const MAX_TIME: Duration = Duration::from_hours(30 * 24);
+
+fn at(block: &str, key: &str) -> Pointer {
+    Pointer::root().join(block).join(key)
+}
+
+/// How arguments are read.
+pub(super) fn argument_rules(block: Arguments, profile: Profile, remarks: &mut Remarks<'_>) -> ArgumentRules {
+    let profile = match block.profile {
+        None => profile,
+        Some(ProfileName::Strict) => Profile::Strict,
+        Some(ProfileName::Safe) => absent_profile("safe", profile, remarks),
+        Some(ProfileName::Pi) => absent_profile("pi", profile, remarks),
+    };
+    if block.defaults == Some(true) {
+        let instead = "it fills in no defaults; a `default` step of `prepare` does";
+        remarks.add(not_in_this_build(at("arguments", "defaults"), "defaults: true", instead));
+    }
+    if block.drop_empty == Some(true) {
+        let instead = "it repairs nothing; a `drop` step of `prepare` takes a member away";
+        remarks.add(not_in_this_build(at("arguments", "drop_empty"), "drop_empty: true", instead));
+    }
+    let mut sensitive = Vec::new();
+    for (index, text) in block.sensitive.unwrap_or_default().iter().enumerate() {
+        sensitive.extend(pointer(text, at("arguments", "sensitive").join(index), remarks));
+    }
+    ArgumentRules {
+        profile,
+        formats: block.formats.unwrap_or(true),
+        allow_nul: block.allow_nul.unwrap_or(false),
+        sensitive,
+        received: block.received.unwrap_or_default(),
+    }
+}
+
+fn absent_profile(name: &str, instead: Profile, remarks: &mut Remarks<'_>) -> Profile {
+    remarks.add(not_in_this_build(at("arguments", "profile"), &format!("profile: {name}"), "it has `strict`"));
+    instead
+}
+
+fn pointer(text: &str, path: Pointer, remarks: &mut Remarks<'_>) -> Option<Pointer> {
+    let pointer = Pointer::parse(text).filter(|pointer| *pointer != Pointer::root());
+    if pointer.is_none() {
+        let message = format!("`{}` is no JSON Pointer to an argument: write it like `/id`", text.escape_debug());
+        remarks.add(Note::error("wrong_value", path, message));
+    }
+    pointer
+}
+
+/// What is accepted once. A submission is, even where the contract has no `accept`.
+pub(super) fn acceptance(
+    block: Option<AcceptBlock>,
+    submission: Option<Submit>,
+    remarks: &mut Remarks<'_>,
+) -> Option<Accept> {
+    let block = match (block, submission.is_some()) {
+        (Some(block), _) => block,
+        (None, true) => AcceptBlock { once_per: None, in_doubt: None },
+        (None, false) => return None,
+    };
+    let of_submission = submission.and_then(|submit| submit.once_per);
+    if block.once_per.is_some() && of_submission.is_some() {
+        let message = "`once_per` stands in `submit` and in `accept`: remove one of them";
+        remarks.add(Note::error("conflicting_keys", at("accept", "once_per"), message));
+    }
+    let once_per = match block.once_per.or(of_submission) {
+        None | Some(OncePerName::Run) => OncePer::Run,
+        Some(OncePerName::Task) => OncePer::Task,
+        Some(OncePerName::Argument(text)) => {
+            OncePer::Argument(pointer(&text, at("accept", "once_per").join("argument"), remarks)?)
+        }
+    };
+    Some(Accept { once_per, in_doubt: block.in_doubt.unwrap_or_default() })
+}
+
+/// The idle time and the hard time.
+pub(super) fn times(
+    timeout: Option<&str>,
+    deadline: Option<&str>,
+    remarks: &mut Remarks<'_>,
+) -> (Option<Duration>, Option<Duration>) {
+    let timeout = timeout.and_then(|text| time("timeout", text, remarks));
+    let deadline = deadline.and_then(|text| time("deadline", text, remarks));
+    if timeout.zip(deadline).is_some_and(|(timeout, deadline)| deadline < timeout) {
+        let message = "`deadline` is shorter than `timeout`, so that `timeout` never happens: lengthen the one or shorten the other";
+        remarks.add(Note::warning("deadline_before_timeout", Pointer::root().join("deadline"), message));
+    }
+    (timeout, deadline)
+}
+
+fn time(key: &str, text: &str, remarks: &mut Remarks<'_>) -> Option<Duration> {
+    let why = match humantime::parse_duration(text) {
+        Ok(time) if time.is_zero() => "no call could be answered in no time: write a longer one, or remove the key",
+        Ok(time) if time > MAX_TIME => "longer than 30 days: write a shorter one, or remove the key",
+        Ok(time) => return Some(time),
+        Err(_) => "no duration: write it like `30s`, `100ms` or `2m`",
+    };
+    let shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
+    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{shown}` is {why}")));
+    None
+}
+
+/// Most bytes of text that a result keeps.
+pub(super) fn output_cap(block: Option<&Output>, remarks: &mut Remarks<'_>) -> usize {
+    let bytes = block.and_then(|output| output.max_bytes).unwrap_or(DEFAULT_OUTPUT_BYTES);
+    if bytes == 0 {
+        let message = "no result could say anything: write at least 1";
+        remarks.add(Note::error("wrong_value", at("output", "max_bytes"), message));
+    }
+    bytes
+}

@@ -1,0 +1,311 @@
+//! From one contract to a tool, or to the reasons why there is none.
+
+use std::sync::Arc;
+
+use super::{
+    blocks,
+    check::check,
+    executor,
+    format::{Contract, Defaults},
+    not_in_this_build,
+    remarks::Remarks,
+    schemas,
+};
+use crate::{
+    json::{Json, Object, Pointer},
+    tools::{
+        Profile, Tool,
+        executor_spec::ExecutorSpec,
+        foreign::Found,
+        note::{ContractReport, Note, Status},
+        schema::{Schema, SchemaOptions},
+        shim::Shim,
+    },
+};
+
+/// What holds for a contract beside what it says itself.
+#[derive(Debug)]
+pub(in crate::tools) struct Terms<'a> {
+    /// What its file says for all of its tools.
+    pub(in crate::tools) defaults: Defaults,
+    /// What is wrong with the file around its tools: none of them may serve as if it were not there.
+    pub(in crate::tools) of_document: Vec<Note>,
+    /// What runs tools that name nothing.
+    pub(in crate::tools) execute: &'a ExecutorSpec,
+    /// The profile of tools that name none.
+    pub(in crate::tools) profile: Profile,
+    /// The file.
+    pub(in crate::tools) file: Option<&'a Arc<str>>,
+}
+
+/// Compiles a contract. The error says why the tool does not serve.
+pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool, Box<ContractReport>> {
+    let mut remarks = Remarks::of(&found.contract, terms.file);
+    remarks.extend(found.notes);
+    remarks.extend(check("Contract", &found.contract.value));
+    remarks.extend(terms.of_document.clone());
+    if remarks.are_fatal() {
+        return Err(Box::new(remarks.into_report(None)));
+    }
+    match serde_json::from_str(&found.contract.value.to_text()) {
+        Ok(contract) => assemble(contract, found.kept, terms, remarks),
+        Err(error) => {
+            // `check` finds what serde would; should it not, the contract must not serve all the same.
+            remarks.add(Note::error("wrong_type", Pointer::root(), error.to_string()));
+            Err(Box::new(remarks.into_report(None)))
+        }
+    }
+}
+
+/// What is kept for the host and not read: foreign keys, and those of the format.
+fn kept(mut kept: Object, contract: &mut Contract) -> Json {
+    let icons = contract.icons.take().map(|icons| Json::Array(icons.into_iter().map(|icon| icon.0.0).collect()));
+    let objects = [
+        ("annotations", contract.annotations.take()),
+        ("_meta", contract.meta.take()),
+        ("execution", contract.execution.take()),
+        ("constrained_sampling", contract.constrained_sampling.take()),
+    ];
+    let objects = objects.into_iter().map(|(key, object)| (key, object.map(|object| object.0.0)));
+    kept.extend(objects.chain([("icons", icons)]).filter_map(|(key, value)| Some((key.into(), value?))));
+    Json::Object(kept)
+}
+
+/// Puts the tool together and finds everything that keeps it from serving.
+fn assemble(
+    mut contract: Contract,
+    foreign: Object,
+    terms: &Terms<'_>,
+    mut remarks: Remarks<'_>,
+) -> Result<Tool, Box<ContractReport>> {
+    if contract.name.is_empty() {
+        let message = "the name is empty: write what the model calls the tool by";
+        remarks.add(Note::error("wrong_value", Pointer::root().join("name"), message));
+    }
+    if contract.rules.as_ref().is_some_and(|rules| !rules.is_empty()) {
+        let instead = "it has no policy engine; check in the tool, and remove the key";
+        remarks.add(not_in_this_build(Pointer::root().join("rules"), "rules", instead));
+    }
+    let block = contract.arguments.take().unwrap_or_default().or(terms.defaults.arguments.clone().unwrap_or_default());
+    let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
+    let options = SchemaOptions { formats: arguments.formats };
+    let input = schemas::input(&mut contract, &options, &mut remarks);
+    let output = schemas::output(&mut contract, &options, &mut remarks);
+    let shim = shim(&contract, &mut remarks);
+    let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
+    let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
+    let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
+    let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
+
+    let kept = kept(foreign, &mut contract);
+    let report = remarks.into_report(input.as_ref().map(|schema: &Schema| schema.dialect().name()));
+    let (Some(input), Some(executor)) = (input, executor) else { return Err(Box::new(report)) };
+    if report.status == Status::Quarantined {
+        return Err(Box::new(report));
+    }
+    Ok(Tool {
+        name: Arc::clone(&report.name),
+        title: contract.title,
+        description: contract.description,
+        input,
+        output,
+        shim,
+        arguments,
+        terminate: contract.terminate.unwrap_or(executor == ExecutorSpec::Submit),
+        executor,
+        accept,
+        mode: contract.mode.unwrap_or_default(),
+        timeout,
+        deadline,
+        side_effect: contract.side_effect.unwrap_or(false),
+        idempotent: contract.idempotent.unwrap_or(false),
+        max_output_bytes,
+        kept,
+        report,
+    })
+}
+
+fn shim(contract: &Contract, remarks: &mut Remarks<'_>) -> Shim {
+    Shim::compile(contract.prepare.as_deref().unwrap_or_default()).unwrap_or_else(|notes| {
+        let base = Pointer::root().join("prepare");
+        remarks.extend_below(&base, notes);
+        Shim::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{
+        call::Mode,
+        json::Pointer,
+        tools::{
+            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Received, Status,
+            load_document,
+        },
+    };
+
+    fn load(contract: &str) -> Loaded {
+        load_document(contract.as_bytes(), &LoadOptions::default())
+    }
+
+    fn tool(contract: &str) -> std::sync::Arc<crate::tools::Tool> {
+        let loaded = load(contract);
+        assert_eq!(loaded.reports.len(), 1);
+        match loaded.catalog.iter().next() {
+            Some((_, Entry::Served(tool))) => std::sync::Arc::clone(tool),
+            _ => panic!("{:?}", loaded.reports),
+        }
+    }
+
+    fn remarks(report: &ContractReport) -> Vec<String> {
+        report.notes.iter().map(|note| format!("{} {}: {}", note.code, note.path, note.message)).collect()
+    }
+
+    /// The remarks on a quarantined tool `t` that says this beside its name and parameters.
+    fn quarantine(more: &str) -> Vec<String> {
+        let loaded = load(&format!(r#"{{"name":"t","parameters":{{}},{more}}}"#));
+        assert_eq!(loaded.reports[0].status, Status::Quarantined, "{more}");
+        assert!(matches!(loaded.catalog.get("t"), Some(Entry::Quarantined(_))));
+        remarks(&loaded.reports[0])
+    }
+
+    #[test]
+    fn a_contract_that_says_little_gets_the_defaults() {
+        let tool = tool(r#"{"name":"t","parameters":{"type":"object"}}"#);
+        assert_eq!((tool.executor.name(), tool.mode, tool.terminate), ("host", Mode::Parallel, false));
+        assert_eq!((tool.accept.clone(), tool.timeout, tool.deadline), (None, None, None));
+        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 20));
+        assert!(tool.arguments.formats && tool.shim.is_empty());
+        assert_eq!((tool.kept.to_text(), tool.report.status), ("{}".to_owned(), Status::Accepted));
+    }
+
+    #[test]
+    fn every_key_that_is_said_is_kept_to() {
+        let tool = tool(
+            r#"{"name":"t","title":"T","description":"D","inputSchema":{"type":"object","x":1.50},"outputSchema":{"type":"array"},
+                "arguments":{"profile":"strict","formats":false,"allow_nul":true,"sensitive":["/a/b"],"received":"omit"},
+                "prepare":[{"drop":{"at":"/x"}}],"accept":{"once_per":{"argument":"/id"},"in_doubt":"retry"},"mode":"sequential",
+                "timeout":"30s","deadline":"2m","side_effect":true,"idempotent":true,"terminate":true,"output":{"max_bytes":9},
+                "execute":{"command":{"argv":["x","y"],"env":{"A":"b"}}},"annotations":{"n":1.0},"constrained_sampling":{"strict":"prefer"}}"#,
+        );
+        assert_eq!((tool.title.as_deref(), tool.description.as_deref()), (Some("T"), Some("D")));
+        assert_eq!(tool.input.source().to_text(), r#"{"type":"object","x":1.50}"#);
+        assert!(tool.output.is_some() && !tool.shim.is_empty());
+        assert!(!tool.arguments.formats && tool.arguments.allow_nul);
+        assert_eq!(tool.arguments.sensitive, [Pointer::root().join("a").join("b")]);
+        assert_eq!(tool.arguments.received, Received::Omit);
+        let once_per = OncePer::Argument(Pointer::root().join("id"));
+        assert_eq!(tool.accept, Some(Accept { once_per, in_doubt: InDoubt::Retry }));
+        assert_eq!(tool.timeout.zip(tool.deadline), Some((Duration::from_secs(30), Duration::from_mins(2))));
+        assert!(tool.side_effect && tool.idempotent && tool.terminate && tool.mode == Mode::Sequential);
+        assert_eq!(tool.max_output_bytes, 9);
+        let ExecutorSpec::Command(command) = &tool.executor else { panic!("{:?}", tool.executor) };
+        assert_eq!(
+            (command.argv.as_slice(), command.inherit.as_slice()),
+            (["x", "y"].map(str::to_owned).as_slice(), ["PATH".to_owned()].as_slice())
+        );
+        assert_eq!(tool.kept.to_text(), r#"{"annotations":{"n":1.0},"constrained_sampling":{"strict":"prefer"}}"#);
+    }
+
+    #[test]
+    fn a_submission_is_accepted_once_and_says_terminate() {
+        let run = Some(Accept { once_per: OncePer::Run, in_doubt: InDoubt::Refuse });
+        let task = Some(Accept { once_per: OncePer::Task, in_doubt: InDoubt::Refuse });
+        for (said, accept, terminate) in [
+            (r#""submit":{}"#, &run, true),
+            (r#""submit":{"once_per":"task"}"#, &task, true),
+            (r#""execute":{"submit":{"once_per":"task"}}"#, &task, true),
+            (r#""execute":{"submit":{}},"accept":{"once_per":"task"},"terminate":false"#, &task, false),
+            (r#""execute":{"host":{}},"accept":{"once_per":"run"}"#, &run, false),
+            (r#""accept":{}"#, &run, false),
+        ] {
+            let tool = tool(&format!(r#"{{"name":"t","parameters":{{}},{said}}}"#));
+            assert_eq!((&tool.accept, tool.terminate), (accept, terminate), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_this_build_lacks_is_refused_by_name_and_all_of_it_at_once() {
+        assert_eq!(
+            quarantine(
+                r#""rules":[{"deny":"true"}],"execute":{"grpc":{"address":"x"}},
+                    "arguments":{"profile":"safe","defaults":true,"drop_empty":true}"#
+            ),
+            [
+                "not_in_this_build /rules: `rules` is not in this build: it has no policy engine; check in the tool, and remove the key",
+                "not_in_this_build /arguments/profile: `profile: safe` is not in this build: it has `strict`",
+                "not_in_this_build /arguments/defaults: `defaults: true` is not in this build: it fills in no defaults; a `default` \
+                 step of `prepare` does",
+                "not_in_this_build /arguments/drop_empty: `drop_empty: true` is not in this build: it repairs nothing; a `drop` step of \
+                 `prepare` takes a member away",
+                "not_in_this_build /execute/grpc: `execute: {grpc: ...}` is not in this build: it has `host`, `http`, `command`, \
+                 `submit` and `echo`",
+            ]
+        );
+        let off = r#""rules":[],"arguments":{"defaults":false,"drop_empty":false}"#;
+        tool(&format!(r#"{{"name":"t","parameters":{{}},{off}}}"#));
+    }
+
+    #[test]
+    fn contradictions_and_impossible_values_are_refused() {
+        for (said, start) in [
+            (r#""submit":{},"execute":{"host":{}}"#, "conflicting_keys /submit"),
+            (r#""submit":{"once_per":"run"},"accept":{"once_per":"run"}"#, "conflicting_keys /accept/once_per"),
+            (r#""input_schema":{"type":"object"}"#, "conflicting_keys /input_schema: `parameters` and `input_schema`"),
+            (r#""timeout":"0s""#, "wrong_value /timeout: `0s` is no call"),
+            (r#""timeout":"soon""#, "wrong_value /timeout: `soon` is no duration"),
+            (r#""deadline":"31days""#, "wrong_value /deadline: `31days` is longer than 30 days"),
+            (
+                r#""accept":{"once_per":{"argument":"id"}}"#,
+                "wrong_value /accept/once_per/argument: `id` is no JSON Pointer",
+            ),
+            (r#""arguments":{"sensitive":["/a","b"]}"#, "wrong_value /arguments/sensitive/1"),
+            (r#""output":{"max_bytes":0}"#, "wrong_value /output/max_bytes"),
+            (r#""prepare":[{"drop":{"at":"x"}}]"#, "wrong_value /prepare/0/drop/at"),
+            (r#""execute":{"command":{"argv":[]}}"#, "wrong_value /execute/command/argv"),
+            (r#""execute":{"command":{"argv":["x"],"inherit":["A=B"]}}"#, "wrong_value /execute/command/inherit"),
+            (r#""execute":{"http":{"url":"ftp://x"}}"#, "wrong_value /execute/http/url"),
+            (r#""execute":{"http":{"url":"http://x","headers":{"a b":"c"}}}"#, "wrong_value /execute/http/headers/a b"),
+            (r#""outputSchema":{"properties":{"a":{"$ref":"x"}}}"#, "remote_reference /outputSchema/properties/a/$ref"),
+            (r#""timout":"1s""#, "unknown_key /timout: unknown key `timout`; did you mean `timeout`?"),
+        ] {
+            let notes = quarantine(said);
+            assert_eq!(notes.len(), 1, "{said}: {notes:?}");
+            assert!(notes[0].starts_with(start), "{said}: {notes:?}");
+        }
+    }
+
+    #[test]
+    fn equal_schemas_under_two_names_are_one() {
+        tool(r#"{"name":"t","parameters":{"a":1},"inputSchema":{"a":1.0}}"#);
+    }
+
+    #[test]
+    fn a_root_that_is_no_object_is_refused_at_its_place_in_the_schema() {
+        for (schema, path) in
+            [(r#"{"type":"string"}"#, "/type"), (r#"{"type":["string","null"]}"#, "/type"), ("true", "")]
+        {
+            let loaded = load(&format!(r#"{{"name":"t","parameters":{schema}}}"#));
+            let note = &loaded.reports[0].notes[0];
+            assert_eq!((note.code, note.path.to_string()), ("root_not_object", path.to_owned()), "{schema}");
+        }
+        tool(r#"{"name":"t","parameters":{"type":["object","null"]}}"#);
+    }
+
+    #[test]
+    fn a_deadline_that_defeats_the_timeout_is_a_warning() {
+        let report = &load(r#"{"name":"t","parameters":{},"timeout":"2s","deadline":"1s"}"#).reports[0];
+        assert_eq!((report.status, report.notes[0].code), (Status::AcceptedWithWarning, "deadline_before_timeout"));
+    }
+
+    #[test]
+    fn a_contract_without_name_or_parameters() {
+        assert_eq!(load(r#"{"name":"","parameters":{}}"#).reports[0].notes[0].code, "wrong_value");
+        assert_eq!(load(r#"{"parameters":{}}"#).reports[0].notes[0].code, "missing_key");
+        assert_eq!(load(r#"{"name":"t"}"#).reports[0].notes[0].code, "no_parameters");
+        assert_eq!(load("[1]").reports[0].notes[0].message, "expected object, got number");
+        assert_eq!(load("7").reports[0].notes[0].code, "wrong_type");
+    }
+}

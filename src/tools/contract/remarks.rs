@@ -1,0 +1,67 @@
+//! What is remarked on one contract while it is compiled.
+
+use std::sync::Arc;
+
+use crate::{
+    json::{Json, Pointer},
+    tools::{
+        note::{ContractReport, Note, Place, Severity, Status},
+        source::Marked,
+    },
+};
+
+/// The remarks so far, each with its line.
+pub(super) struct Remarks<'a> {
+    contract: &'a Marked,
+    file: Option<&'a Arc<str>>,
+    notes: Vec<Note>,
+}
+
+impl<'a> Remarks<'a> {
+    pub(super) fn of(contract: &'a Marked, file: Option<&'a Arc<str>>) -> Self {
+        Self { contract, file, notes: Vec::new() }
+    }
+
+    /// Adds a remark whose path starts at the contract.
+    pub(super) fn add(&mut self, note: Note) {
+        self.add_inside(&Pointer::root(), note);
+    }
+
+    /// Adds remarks whose paths start at the contract.
+    pub(super) fn extend(&mut self, notes: Vec<Note>) {
+        self.extend_below(&Pointer::root(), notes);
+    }
+
+    /// Adds remarks whose paths start at `base`, and keeps them so; only their lines are looked for from the contract.
+    pub(super) fn extend_inside(&mut self, base: &Pointer, notes: Vec<Note>) {
+        for note in notes {
+            self.add_inside(base, note);
+        }
+    }
+
+    fn add_inside(&mut self, base: &Pointer, note: Note) {
+        let found =
+            self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.line(&base.append(&note.path)) });
+        let place = note.place.or(found);
+        self.notes.push(Note { place, ..note });
+    }
+
+    /// Adds remarks whose paths start at `base`, as ones whose paths start at the contract.
+    pub(super) fn extend_below(&mut self, base: &Pointer, notes: Vec<Note>) {
+        for note in notes {
+            self.add(Note { path: base.append(&note.path), ..note });
+        }
+    }
+
+    /// Whether the tool cannot serve.
+    pub(super) fn are_fatal(&self) -> bool {
+        self.notes.iter().any(|note| note.severity == Severity::Error)
+    }
+
+    /// What became of the contract.
+    pub(super) fn into_report(mut self, dialect: Option<&'static str>) -> ContractReport {
+        let name = self.contract.value.get("name").and_then(Json::as_str).unwrap_or_default();
+        self.notes.sort_by_key(|note| note.severity);
+        ContractReport { name: name.into(), status: Status::of(&self.notes), dialect, notes: self.notes }
+    }
+}

@@ -1,0 +1,304 @@
+//! Lists of tools that others wrote, taken as they are: MCP `tools/list` results, `OpenAI` and Anthropic tools arrays.
+//!
+//! They say what a tool is called, what it reads and what it answers. They do not say what runs it here: a list that came
+//! from elsewhere must not be able to start programs, so only the keys of its own format are read.
+
+use super::{
+    contract::check::{keys_of, unknown_key},
+    note::Note,
+    source::Marked,
+};
+use crate::json::{Json, Object, Pointer};
+
+/// Keys of MCP, `OpenAI` and Anthropic tools that say what a contract says.
+const READ: [&str; 11] = [
+    "name",
+    "title",
+    "description",
+    "parameters",
+    "inputSchema",
+    "input_schema",
+    "outputSchema",
+    "annotations",
+    "icons",
+    "_meta",
+    "execution",
+];
+
+/// Keys of an MCP `tools/list` result beside `tools`: one that has any of them is one.
+const MCP_RESULT: [&str; 5] = ["nextCursor", "_meta", "resultType", "ttlMs", "cacheScope"];
+
+/// One contract, ready to be compiled.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// It, in the format of contracts.
+    pub(super) contract: Marked,
+    /// Foreign keys that are kept and not read.
+    pub(super) kept: Object,
+    /// Remarks so far.
+    pub(super) notes: Vec<Note>,
+}
+
+/// The contracts of one document.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// They, in order.
+    pub(super) found: Vec<Found>,
+    /// What its tools take where they say nothing.
+    pub(super) defaults: Option<Marked>,
+    /// Remarks on the document, each with its line. An error among them concerns all of its tools.
+    pub(super) notes: Vec<(Note, usize)>,
+}
+
+/// Finds out what a document is, and the contracts in it.
+pub(super) fn listing(mut document: Marked) -> Listing {
+    match &document.value {
+        Json::Array(_) => entries(document, true),
+        Json::Object(members) if members.contains_key("jsonrpc") => match document.remove("result") {
+            Some(result) => mcp_result(result),
+            None => fatal(
+                &document,
+                "missing_key",
+                &Pointer::root(),
+                "a JSON-RPC message without `result`: save the answer to `tools/list`",
+            ),
+        },
+        Json::Object(members) if members.contains_key("tools") => {
+            if MCP_RESULT.iter().any(|key| members.contains_key(*key)) {
+                mcp_result(document)
+            } else {
+                tools_file(document)
+            }
+        }
+        Json::Object(_) => Listing { found: vec![entry(document, false)], ..Listing::default() },
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => fatal(
+            &document,
+            "wrong_type",
+            &Pointer::root(),
+            &format!("expected a contract, `tools: [...]` or an array of tools, got {}", document.value.kind()),
+        ),
+    }
+}
+
+fn fatal(document: &Marked, code: &'static str, path: &Pointer, message: &str) -> Listing {
+    let note = (Note::error(code, path.clone(), message), document.line(path));
+    Listing { notes: vec![note], ..Listing::default() }
+}
+
+fn mcp_result(mut result: Marked) -> Listing {
+    let path = Pointer::root().join("tools");
+    let line = result.line(&Pointer::root().join("nextCursor"));
+    let goes_on = result.value.get("nextCursor").is_some_and(|cursor| *cursor != Json::Null);
+    let Some(tools) = result.remove("tools") else {
+        return fatal(&result, "missing_key", &path, "the key `tools` is missing: save the answer to `tools/list`");
+    };
+    let mut listing = entries(tools, true);
+    if goes_on {
+        let message = "the list goes on after this page: fetch the rest and save it beside this file";
+        listing.notes.push((Note::warning("list_goes_on", Pointer::root().join("nextCursor"), message), line));
+    }
+    listing
+}
+
+fn tools_file(mut file: Marked) -> Listing {
+    let known = keys_of("ToolsFile");
+    let mut notes = Vec::new();
+    for key in file.value.as_object().into_iter().flat_map(Object::keys) {
+        if !known.contains(&&**key) {
+            let path = Pointer::root().join(key);
+            let line = file.line(&path);
+            notes.push((unknown_key(key, &known, path), line));
+        }
+    }
+    let defaults = file.remove("defaults");
+    let mut listing = file.remove("tools").map(|tools| entries(tools, false)).unwrap_or_default();
+    listing.notes.extend(notes);
+    Listing { defaults, ..listing }
+}
+
+fn entries(tools: Marked, foreign: bool) -> Listing {
+    match tools.into_items() {
+        Ok(items) => {
+            let found = items.into_iter().map(|item| entry(item, foreign)).collect();
+            Listing { found, ..Listing::default() }
+        }
+        Err(tools) => {
+            let message = format!("expected array, got {}", tools.value.kind());
+            let note = Note::error("wrong_type", Pointer::root().join("tools"), message);
+            Listing { notes: vec![(note, tools.lines.line)], ..Listing::default() }
+        }
+    }
+}
+
+/// One entry of a list, or a document of its own.
+fn entry(mut tool: Marked, foreign: bool) -> Found {
+    let kind = tool.value.get("type").and_then(Json::as_str).map(ToOwned::to_owned);
+    match kind.as_deref() {
+        Some("function") => {
+            tool.remove("type");
+            // The older of OpenAI's two forms; the newer one has the same keys beside `type`.
+            if let Some(function) = tool.remove("function") {
+                lift(function, &mut tool);
+            }
+            translate(tool)
+        }
+        Some("custom") if tool.value.get("input_schema").is_some() => {
+            tool.remove("type");
+            translate(tool)
+        }
+        Some(kind) if foreign => built_in(tool, kind),
+        _ if foreign && tool.value.as_object().is_some() => translate(tool),
+        _ => Found { contract: tool, kept: Object::default(), notes: Vec::new() },
+    }
+}
+
+/// Moves the members of an object up into another one.
+fn lift(mut from: Marked, to: &mut Marked) {
+    let names: Vec<_> = from.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
+    for name in names {
+        if let Some(member) = from.remove(&name) {
+            to.insert(&name, member);
+        }
+    }
+}
+
+/// Sorts the keys of a foreign tool into those that are read and those that are kept.
+fn translate(mut tool: Marked) -> Found {
+    let contract_keys = keys_of("Contract");
+    let names: Vec<_> = tool.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
+    let (mut kept, mut notes) = (Object::default(), Vec::new());
+    for name in names.into_iter().filter(|name| !READ.contains(&&**name)) {
+        let path = Pointer::root().join(&name);
+        if contract_keys.contains(&&*name) {
+            let message = format!("`{name}` is no key of a foreign list: write the tool into a file of `tools: [...]`");
+            notes.push(Note::error("unknown_key", path, message));
+        } else if let Some(member) = tool.remove(&name) {
+            let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+            notes.push(Note::info("kept_key", path, format!("`{shown}` is kept and not read")));
+            kept.insert(name, member.value);
+        }
+    }
+    Found { contract: tool, kept, notes }
+}
+
+/// A tool that its provider runs: there is nothing to call here.
+fn built_in(mut tool: Marked, kind: &str) -> Found {
+    let shown: String = kind.chars().take(80).flat_map(char::escape_debug).collect();
+    let message = format!("a tool of type `{shown}` is run by its provider, not by a host: remove it from the list");
+    let notes = vec![Note::error("not_a_function", Pointer::root().join("type"), message)];
+    let lines = tool.lines.without_children();
+    let name = tool.remove("name").or_else(|| tool.remove("type"));
+    let mut contract = Marked { value: Json::empty_object(), lines };
+    if let Some(name) = name {
+        contract.insert("name", name);
+    }
+    Found { contract, kept: Object::default(), notes }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::{Entry, ExecutorSpec, LoadOptions, Loaded, Status, load_document};
+
+    fn load(text: &str) -> Loaded {
+        let options = LoadOptions { execute: ExecutorSpec::Echo, ..LoadOptions::default() };
+        load_document(text.as_bytes(), &options)
+    }
+
+    /// `name status codes` of each report.
+    fn reports(text: &str) -> Vec<String> {
+        let loaded = load(text);
+        let line = |report: &crate::tools::ContractReport| {
+            let codes: Vec<_> = report.notes.iter().map(|note| note.code).collect();
+            format!("{} {} {}", report.name, report.status.as_str(), codes.join(","))
+        };
+        loaded.reports.iter().map(line).collect()
+    }
+
+    /// Each served tool: name, executor, description, parameters, what is kept.
+    fn served(text: &str) -> Vec<String> {
+        let line = |tool: &std::sync::Arc<crate::tools::Tool>| {
+            let description = tool.description.as_deref().unwrap_or("-");
+            format!(
+                "{} {} {description} {} {}",
+                tool.name,
+                tool.executor.name(),
+                tool.input.source().to_text(),
+                tool.kept.to_text()
+            )
+        };
+        load(text).catalog.served().map(line).collect()
+    }
+
+    #[test]
+    fn an_mcp_list_is_taken_as_it_is_also_inside_its_json_rpc_message() {
+        let list = r#"{"tools":[{"name":"a","title":"A","description":"d","inputSchema":{"type":"object"},"outputSchema":{},
+            "annotations":{"readOnlyHint":true},"icons":[],"_meta":{},"execution":{},"newer":1}],"nextCursor":"n","ttlMs":5}"#;
+        for text in [list.to_owned(), format!(r#"{{"jsonrpc":"2.0","id":1,"result":{list}}}"#)] {
+            assert_eq!(
+                served(&text),
+                [
+                    r#"a echo d {"type":"object"} {"newer":1,"annotations":{"readOnlyHint":true},"_meta":{},"execution":{},"icons":[]}"#
+                ]
+            );
+            assert_eq!(reports(&text), ["a accepted kept_key", " accepted_with_warning list_goes_on"]);
+        }
+        assert_eq!(reports(r#"{"jsonrpc":"2.0","id":1,"error":{}}"#), [" quarantined missing_key"]);
+        assert_eq!(reports(r#"{"nextCursor":null,"tools":[]}"#), Vec::<String>::new());
+    }
+
+    #[test]
+    fn both_openai_forms_are_taken_as_they_are() {
+        let text = r#"[{"type":"function","function":{"name":"a","description":"d","parameters":{"x":1.0},"strict":true}},
+            {"type":"function","name":"b","parameters":null,"strict":false},
+            {"type":"web_search"},{"type":"custom","name":"c","format":{}}]"#;
+        assert_eq!(
+            served(text),
+            [r#"a echo d {"x":1.0} {"strict":true}"#, r#"b echo - {"type":"object"} {"strict":false}"#]
+        );
+        assert_eq!(
+            reports(text),
+            [
+                "a accepted kept_key",
+                "b accepted_with_warning no_parameters,kept_key",
+                "web_search quarantined not_a_function",
+                "c quarantined not_a_function"
+            ]
+        );
+        assert_eq!(served(r#"{"tools":[{"type":"function","function":{"name":"a"}}]}"#).len(), 1);
+        assert_eq!(served(r#"{"type":"function","function":{"name":"a"}}"#).len(), 1);
+    }
+
+    #[test]
+    fn an_anthropic_array_is_taken_as_it_is() {
+        let text = r#"[{"name":"a","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},
+            {"type":"custom","name":"b","input_schema":{}},{"type":"bash_20250124","name":"bash"},5]"#;
+        assert_eq!(
+            served(text),
+            [r#"a echo d {"type":"object"} {"cache_control":{"type":"ephemeral"}}"#, "b echo - {} {}"]
+        );
+        assert_eq!(
+            reports(text),
+            ["a accepted kept_key", "b accepted ", "bash quarantined not_a_function", " quarantined wrong_type"]
+        );
+    }
+
+    #[test]
+    fn a_foreign_list_cannot_say_what_runs_its_tools() {
+        let loaded = load(r#"[{"name":"a","input_schema":{},"execute":{"command":{"argv":["sh"]}}}]"#);
+        assert!(matches!(loaded.catalog.get("a"), Some(Entry::Quarantined(_))));
+        assert_eq!(
+            loaded.reports[0].notes[0].message,
+            "`execute` is no key of a foreign list: write the tool into a file of `tools: [...]`"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_of_a_tools_file_concerns_all_of_its_tools() {
+        let text = r#"{"tools":[{"name":"a","parameters":{}}],"default":{}}"#;
+        assert_eq!(reports(text), ["a quarantined unknown_key", " quarantined unknown_key"]);
+        let loaded = load(text);
+        assert_eq!(loaded.reports[1].notes[0].message, "unknown key `default`; did you mean `defaults`?");
+        assert_eq!(loaded.reports[1].status, Status::Quarantined);
+        assert_eq!(reports(r#"{"tools":{}}"#), [" quarantined wrong_type"]);
+    }
+}

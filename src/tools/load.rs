@@ -1,0 +1,280 @@
+//! Reads contracts from files, folders and the wire. One broken contract never keeps another from serving.
+
+mod document;
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use document::{load_text, unread};
+
+use super::{
+    Profile,
+    catalog::{Catalog, Compiled},
+    executor_spec::ExecutorSpec,
+    note::{ContractReport, Note},
+    source::{MAX_BYTES, Syntax},
+};
+use crate::json::Pointer;
+
+/// What holds where contracts and their files say nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// What runs tools that name nothing.
+    pub execute: ExecutorSpec,
+    /// The profile of tools that name none.
+    pub profile: Profile,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { execute: ExecutorSpec::Host, profile: Profile::default() }
+    }
+}
+
+/// Contracts that were read.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// They by name.
+    pub catalog: Catalog,
+    /// What became of each, in the order in which they were read; files that could not be read are among them, without name.
+    pub reports: Vec<ContractReport>,
+}
+
+/// There is nothing to read contracts from.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The path is missing, or the folder cannot be listed.
+    #[error("{}: {source}: name a contract file, or a folder of them", path.display())]
+    Unreachable {
+        /// The path as it was named.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Reads contract files, and the files of folders by name, not those of the folders below.
+pub fn load_paths(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, LoadError> {
+    let mut contracts = Vec::new();
+    for path in paths {
+        for file in files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })? {
+            load_file(&file, options, &mut contracts);
+        }
+    }
+    Ok(Catalog::of(contracts))
+}
+
+/// Reads a JSON document from the wire: a contract, `tools: [...]`, or a foreign list.
+pub fn load_document(text: &[u8], options: &LoadOptions) -> Loaded {
+    let mut contracts = Vec::new();
+    load_text(text, Syntax::Json, None, options, &mut contracts);
+    Catalog::of(contracts)
+}
+
+fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let file = entry?.path();
+        // A ConfigMap is a folder of links to `..data/NAME`, with `..data` and the folder behind it beside them.
+        let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        // A link that leads nowhere is kept, and reported when it is read.
+        let other = fs::metadata(&file).is_ok_and(|about| !about.is_file());
+        if !hidden && !other && syntax_of(&file).is_some() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn syntax_of(file: &Path) -> Option<Syntax> {
+    let extension = file.extension()?.to_str()?.to_ascii_lowercase();
+    match extension.as_str() {
+        "json" => Some(Syntax::Json),
+        "yaml" | "yml" => Some(Syntax::Yaml),
+        _ => None,
+    }
+}
+
+fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
+    let file: Arc<str> = path.display().to_string().into();
+    let Some(syntax) = syntax_of(path) else {
+        let message = "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
+        contracts.push(unread(vec![Note::error("unknown_file_type", Pointer::root(), message)], Some(&file), 1));
+        return;
+    };
+    match read_file(path) {
+        Ok(text) => load_text(&text, syntax, Some(&file), options, contracts),
+        Err(error) => {
+            let message = format!("cannot be read: {error}: check that it exists and who may read it");
+            contracts.push(unread(vec![Note::error("unreadable", Pointer::root(), message)], Some(&file), 1));
+        }
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    // One byte more than allowed is enough to see that it is too large.
+    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(limit).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::{Entry, Status};
+
+    /// A folder of files, and the path of each.
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn load(folder: &tempfile::TempDir) -> Loaded {
+        load_paths(&[folder.path().to_owned()], &LoadOptions::default()).unwrap()
+    }
+
+    /// `name file:line code path` of each remark, files without their folder.
+    fn remarks(loaded: &Loaded) -> Vec<String> {
+        let line = |name: &str, note: &Note| {
+            let place = note.place.as_ref().unwrap().to_string();
+            format!("{name} {} {} {}", place.rsplit('/').next().unwrap(), note.code, note.path)
+        };
+        loaded.reports.iter().flat_map(|report| report.notes.iter().map(|note| line(&report.name, note))).collect()
+    }
+
+    #[test]
+    fn a_broken_file_is_reported_with_its_line_and_the_others_serve() {
+        let folder = folder(&[
+            ("a.yaml", "name: a\nparameters:\n  type: object\n"),
+            ("b.yml", "name: b\nparameters: {}\ntimout: 1s\nmode: 7\n"),
+            ("c.json", "{\n\"name\": }"),
+            ("d.yaml", ""),
+            ("e.yaml", "name: e\nparameters:\n  properties:\n    a:\n      $ref: x\n"),
+            ("f.yaml", "name: a\nparameters: {type: object}\n"),
+            (".hidden.yaml", "nonsense"),
+            ("README.md", "nonsense"),
+        ]);
+        fs::create_dir(folder.path().join("below.yaml")).unwrap();
+        let loaded = load(&folder);
+        assert_eq!(
+            remarks(&loaded),
+            [
+                "b b.yml:3 unknown_key /timout",
+                "b b.yml:4 wrong_type /mode",
+                " c.json:2 syntax ",
+                " d.yaml:1 empty_document ",
+                "e e.yaml:5 remote_reference /properties/a/$ref",
+                "a f.yaml:1 duplicate_tool /name",
+            ]
+        );
+        let owner = &loaded.reports.last().unwrap().notes[0].message;
+        assert!(owner.ends_with("a.yaml:1, which keeps it: rename one of them"), "{owner}");
+        let served: Vec<_> = loaded.catalog.served().map(|tool| &*tool.name).collect();
+        assert_eq!(served, ["a"]);
+        assert!(matches!(loaded.catalog.get("b"), Some(Entry::Quarantined(_))));
+    }
+
+    #[test]
+    fn defaults_fill_in_what_entries_lack() {
+        let folder = folder(&[(
+            "tools.yaml",
+            "defaults:\n  execute: {echo: {}}\n  arguments: {formats: false, received: omit}\ntools:\n- name: a\n  parameters: \
+             {}\n- name: b\n  parameters: {}\n  arguments: {formats: true}\n  execute: {host: {}}\n",
+        )]);
+        let loaded = load(&folder);
+        let said: Vec<_> = loaded
+            .catalog
+            .served()
+            .map(|tool| (&*tool.name, tool.executor.name(), tool.arguments.formats, tool.arguments.received))
+            .collect();
+        let omit = crate::tools::Received::Omit;
+        assert_eq!(said, [("a", "echo", false, omit), ("b", "host", true, omit)]);
+    }
+
+    #[test]
+    fn broken_defaults_keep_their_tools_from_serving_without_them() {
+        let folder = folder(&[(
+            "tools.yaml",
+            "tools: [{name: a, parameters: {}}]\ndefaults:\n  execute:\n    http:\n      url: nowhere\n",
+        )]);
+        assert_eq!(
+            remarks(&load(&folder)),
+            [
+                "a tools.yaml:5 wrong_value /defaults/execute/http/url",
+                " tools.yaml:5 wrong_value /defaults/execute/http/url"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_document_of_a_file_is_a_contract_and_keeps_its_lines() {
+        let folder = folder(&[("all.yaml", "name: a\nparameters: {}\n---\nname: b\nparameters: {}\nmod: x\n")]);
+        let loaded = load(&folder);
+        assert_eq!(remarks(&loaded), ["b all.yaml:6 unknown_key /mod"]);
+        assert_eq!(loaded.catalog.served().count(), 1);
+    }
+
+    #[test]
+    fn lifted_openai_functions_keep_their_lines() {
+        let text = "[{\n\"type\": \"function\",\n\"function\": {\n\"name\": \"a\",\n\"parameters\": {\n\"type\": \"string\"}}}]";
+        assert_eq!(remarks(&load(&folder(&[("tools.json", text)]))), ["a tools.json:6 root_not_object /type"]);
+    }
+
+    #[test]
+    fn a_path_that_is_missing_is_an_error_and_a_file_of_another_kind_a_report() {
+        let folder = folder(&[("a.txt", "")]);
+        let missing = load_paths(&[folder.path().join("none")], &LoadOptions::default()).unwrap_err().to_string();
+        assert!(
+            missing.contains("none: ") && missing.ends_with("name a contract file, or a folder of them"),
+            "{missing}"
+        );
+        let loaded = load_paths(&[folder.path().join("a.txt")], &LoadOptions::default()).unwrap();
+        assert_eq!(remarks(&loaded), [" a.txt:1 unknown_file_type "]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_config_map_is_read_through_its_links() {
+        let folder = folder(&[]);
+        fs::create_dir(folder.path().join("..2026")).unwrap();
+        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {}\n").unwrap();
+        std::os::unix::fs::symlink("..2026", folder.path().join("..data")).unwrap();
+        std::os::unix::fs::symlink("..data/a.yaml", folder.path().join("a.yaml")).unwrap();
+        std::os::unix::fs::symlink("..data/gone.yaml", folder.path().join("gone.yaml")).unwrap();
+        let loaded = load(&folder);
+        assert_eq!(loaded.catalog.served().count(), 1);
+        assert_eq!(remarks(&loaded), [" gone.yaml:1 unreadable "]);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic() {
+        for text in [
+            "",
+            "{",
+            "[",
+            "null",
+            "[null]",
+            "{\"tools\":[null,1,[]]}",
+            "{\"name\":1}",
+            "\u{feff}{}",
+            "{\"type\":\"function\"}",
+        ] {
+            for report in load_document(text.as_bytes(), &LoadOptions::default()).reports {
+                assert_eq!(report.status, Status::Quarantined, "{text}");
+            }
+        }
+        assert_eq!(load_document(b"\xff", &LoadOptions::default()).reports[0].notes[0].code, "syntax");
+    }
+}
