@@ -79,6 +79,11 @@ impl Json {
         Self::Object(Object::default())
     }
 
+    /// An object of these members, in this order.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        Self::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
     /// What kind of value this is.
     pub fn kind(&self) -> Kind {
         match self {
@@ -145,6 +150,31 @@ impl Json {
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
         Self::String(text.into())
+    }
+}
+
+impl From<bool> for Json {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<u32> for Json {
+    fn from(number: u32) -> Self {
+        Self::Number(Number::from(i64::from(number)))
+    }
+}
+
+/// Nothing is `null`.
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl From<Vec<Json>> for Json {
+    fn from(items: Vec<Json>) -> Self {
+        Self::Array(items)
     }
 }
 

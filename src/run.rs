@@ -21,6 +21,7 @@ use crate::{
     pipeline::Scope,
     ports::{Clock, Ledger},
     result::CallResult,
+    tools::Catalog,
 };
 
 pub use feed::{Fed, Feed, Feeder};
@@ -70,6 +71,8 @@ impl Default for Capacity {
 #[derive(Debug)]
 pub struct Run {
     options: RunOptions,
+    /// What its calls share from now on; a call keeps what it started with.
+    scope: Mutex<Arc<Scope>>,
     opened: Instant,
     counters: Mutex<Counters>,
     permits: Semaphore,
@@ -117,6 +120,7 @@ impl Run {
             permits: Semaphore::new(options.capacity.max_parallel),
             cancel: CancellationToken::new(),
             current: Mutex::default(),
+            scope: Mutex::new(Arc::new(options.scope.clone())),
             options,
         })
     }
@@ -134,6 +138,17 @@ impl Run {
     /// What the booth grants it.
     pub fn capacity(&self) -> Capacity {
         self.options.capacity
+    }
+
+    /// Serves these tools from the next call on.
+    pub fn serve(&self, catalog: Catalog) {
+        let mut scope = lock(&self.scope);
+        *scope = Arc::new(Scope { catalog, ..(**scope).clone() });
+    }
+
+    /// What calls share at this moment.
+    fn scope(&self) -> Arc<Scope> {
+        Arc::clone(&lock(&self.scope))
     }
 
     /// Cancels everything that runs and everything that is still to come (rule B8).

@@ -5,10 +5,9 @@ mod contract;
 mod executor_spec;
 mod foreign;
 mod load;
-mod note;
+mod report;
 mod schema;
 mod shim;
-mod source;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,11 +16,13 @@ use crate::{
     json::{Json, Pointer},
 };
 
+#[doc(no_inline)]
+pub use crate::document::{Note, Place, Severity};
 pub use catalog::{Catalog, Entry};
 pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
-pub use load::{LoadError, LoadOptions, Loaded, load_document, load_paths};
-pub use note::{ContractReport, Note, Place, Severity, Status};
+pub use load::{LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
+pub use report::{ContractReport, Status};
 pub use schema::{Dialect, Explanation, Schema, SchemaOptions};
 pub use shim::{Shim, ShimConflict};
 

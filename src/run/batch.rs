@@ -121,7 +121,7 @@ impl Ongoing {
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);
         let started = Instant::now();
-        match pipeline::preflight(&self.run.options.scope, &self.place, call, &token).await {
+        match pipeline::preflight(&self.run.scope(), &self.place, call, &token).await {
             Ok(admitted) => {
                 self.run.counters().valid_call();
                 self.start(admitted, token, started);
@@ -251,7 +251,7 @@ impl Ongoing {
 }
 
 fn is_sequential(run: &Run, name: &str) -> bool {
-    matches!(run.options.scope.catalog.get(name), Some(Entry::Served(tool)) if tool.mode == Mode::Sequential)
+    matches!(run.scope().catalog.get(name), Some(Entry::Served(tool)) if tool.mode == Mode::Sequential)
 }
 
 /// From an admitted call to its result: within the cap, and accepted once where the contract says so.
@@ -272,7 +272,7 @@ async fn conclude(
     };
     match key {
         Some(key) => submission::once(run, key, admitted, watch, cancel).await,
-        None => pipeline::complete(&run.options.scope, admitted, watch, cancel).await.0,
+        None => pipeline::complete(&run.scope(), admitted, watch, cancel).await.0,
     }
 }
 

@@ -78,7 +78,7 @@ async fn execute(
 ) -> CallResult {
     let name = Arc::clone(&admitted.tool().name);
     let arguments = Arc::clone(admitted.arguments());
-    let (result, attempt) = pipeline::complete(&run.options.scope, admitted, watch, cancel).await;
+    let (result, attempt) = pipeline::complete(&run.scope(), admitted, watch, cancel).await;
     let ledger = &run.options.ledger;
     let recorded = match attempt {
         Attempt::Answered if !result.is_error => {

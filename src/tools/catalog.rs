@@ -9,9 +9,12 @@ use std::{
 use super::{
     Tool,
     load::Loaded,
-    note::{ContractReport, Note, Place, Severity, Status},
+    report::{ContractReport, Status},
 };
-use crate::json::Pointer;
+use crate::{
+    document::{Note, Place, Severity},
+    json::Pointer,
+};
 
 /// What stands under a name.
 #[derive(Debug, Clone)]

@@ -3,12 +3,11 @@
 //! They say what a tool is called, what it reads and what it answers. They do not say what runs it here: a list that came
 //! from elsewhere must not be able to start programs, so only the keys of its own format are read.
 
-use super::{
-    contract::check::{keys_of, unknown_key},
-    note::Note,
-    source::Marked,
+use super::contract::{CONTRACT, FORMAT};
+use crate::{
+    document::{Marked, Note, unknown_key},
+    json::{Json, Object, Pointer},
 };
-use crate::json::{Json, Object, Pointer};
 
 /// Keys of MCP, `OpenAI` and Anthropic tools that say what a contract says.
 const READ: [&str; 11] = [
@@ -101,7 +100,7 @@ fn mcp_result(mut result: Marked) -> Listing {
 }
 
 fn tools_file(mut file: Marked) -> Listing {
-    let known = keys_of("ToolsFile");
+    let known = FORMAT.keys_of("/$defs/ToolsFile");
     let mut notes = Vec::new();
     for key in file.value.as_object().into_iter().flat_map(Object::keys) {
         if !known.contains(&&**key) {
@@ -164,7 +163,7 @@ fn lift(mut from: Marked, to: &mut Marked) {
 
 /// Sorts the keys of a foreign tool into those that are read and those that are kept.
 fn translate(mut tool: Marked) -> Found {
-    let contract_keys = keys_of("Contract");
+    let contract_keys = FORMAT.keys_of(CONTRACT);
     let names: Vec<_> = tool.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
     let (mut kept, mut notes) = (Object::default(), Vec::new());
     for name in names.into_iter().filter(|name| !READ.contains(&&**name)) {

@@ -3,8 +3,7 @@
 mod document;
 
 use std::{
-    fs::{self, File},
-    io::{self, Read as _},
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -15,10 +14,12 @@ use super::{
     Profile,
     catalog::{Catalog, Compiled},
     executor_spec::ExecutorSpec,
-    note::{ContractReport, Note},
-    source::{MAX_BYTES, Syntax},
+    report::ContractReport,
 };
-use crate::json::Pointer;
+use crate::{
+    document::{Note, Syntax, read_file},
+    json::Pointer,
+};
 
 /// What holds where contracts and their files say nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +60,25 @@ pub enum LoadError {
 
 /// Reads contract files, and the files of folders by name, not those of the folders below.
 pub fn load_paths(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, LoadError> {
-    let mut contracts = Vec::new();
+    Ok(load_files(&contract_files(paths)?, options))
+}
+
+/// The files that [`load_paths`] reads, in its order.
+pub fn contract_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LoadError> {
+    let mut files = Vec::new();
     for path in paths {
-        for file in files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })? {
-            load_file(&file, options, &mut contracts);
-        }
+        files.extend(files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })?);
     }
-    Ok(Catalog::of(contracts))
+    Ok(files)
+}
+
+/// Reads these contract files.
+pub fn load_files(files: &[PathBuf], options: &LoadOptions) -> Loaded {
+    let mut contracts = Vec::new();
+    for file in files {
+        load_file(file, options, &mut contracts);
+    }
+    Catalog::of(contracts)
 }
 
 /// Reads a JSON document from the wire: a contract, `tools: [...]`, or a foreign list.
@@ -75,6 +88,7 @@ pub fn load_document(text: &[u8], options: &LoadOptions) -> Loaded {
     Catalog::of(contracts)
 }
 
+/// The files that a path names: itself, or the documents of the folder.
 fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -86,7 +100,7 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
         let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         // A link that leads nowhere is kept, and reported when it is read.
         let other = fs::metadata(&file).is_ok_and(|about| !about.is_file());
-        if !hidden && !other && syntax_of(&file).is_some() {
+        if !hidden && !other && Syntax::of(&file).is_some() {
             files.push(file);
         }
     }
@@ -94,18 +108,9 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn syntax_of(file: &Path) -> Option<Syntax> {
-    let extension = file.extension()?.to_str()?.to_ascii_lowercase();
-    match extension.as_str() {
-        "json" => Some(Syntax::Json),
-        "yaml" | "yml" => Some(Syntax::Yaml),
-        _ => None,
-    }
-}
-
 fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
     let file: Arc<str> = path.display().to_string().into();
-    let Some(syntax) = syntax_of(path) else {
+    let Some(syntax) = Syntax::of(path) else {
         let message = "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
         contracts.push(unread(vec![Note::error("unknown_file_type", Pointer::root(), message)], Some(&file), 1));
         return;
@@ -117,14 +122,6 @@ fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) 
             contracts.push(unread(vec![Note::error("unreadable", Pointer::root(), message)], Some(&file), 1));
         }
     }
-}
-
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    // One byte more than allowed is enough to see that it is too large.
-    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path)?.take(limit).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{contract::format::Exact, note::Note};
 use crate::{
+    document::{Exact, Note},
     json::{Json, Pointer},
     refusal::Repair,
 };

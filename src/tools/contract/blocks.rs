@@ -8,8 +8,9 @@ use super::{
     remarks::Remarks,
 };
 use crate::{
+    document::Note,
     json::Pointer,
-    tools::{Accept, ArgumentRules, OncePer, Profile, note::Note},
+    tools::{Accept, ArgumentRules, OncePer, Profile},
 };
 
 /// Most bytes of text that a result keeps where the contract says nothing.

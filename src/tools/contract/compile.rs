@@ -3,21 +3,20 @@
 use std::sync::Arc;
 
 use super::{
-    blocks,
-    check::check,
-    executor,
+    CONTRACT, FORMAT, blocks, executor,
     format::{Contract, Defaults},
     not_in_this_build,
     remarks::Remarks,
     schemas,
 };
 use crate::{
+    document::Note,
     json::{Json, Object, Pointer},
     tools::{
         Profile, Tool,
         executor_spec::ExecutorSpec,
         foreign::Found,
-        note::{ContractReport, Note, Status},
+        report::{ContractReport, Status},
         schema::{Schema, SchemaOptions},
         shim::Shim,
     },
@@ -42,7 +41,7 @@ pub(in crate::tools) struct Terms<'a> {
 pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool, Box<ContractReport>> {
     let mut remarks = Remarks::of(&found.contract, terms.file);
     remarks.extend(found.notes);
-    remarks.extend(check("Contract", &found.contract.value));
+    remarks.extend(FORMAT.check(CONTRACT, &found.contract.value));
     remarks.extend(terms.of_document.clone());
     if remarks.are_fatal() {
         return Err(Box::new(remarks.into_report(None)));

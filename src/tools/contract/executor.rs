@@ -9,11 +9,9 @@ use super::{
     remarks::Remarks,
 };
 use crate::{
+    document::Note,
     json::Pointer,
-    tools::{
-        executor_spec::{CommandSpec, ExecutorSpec, HttpSpec},
-        note::Note,
-    },
+    tools::executor_spec::{CommandSpec, ExecutorSpec, HttpSpec},
 };
 
 /// Most bytes that are read of an answer where the contract says nothing.

@@ -1,39 +1,18 @@
 //! The contract format: one struct a block, whose docs become the descriptions that editors show.
 //!
-//! It is read in two steps: `check` walks the document along the JSON Schema that these types print and reports all that does
+//! It is read in two steps: `FORMAT` walks the document along the JSON Schema that these types print and reports all that does
 //! not fit, then serde reads what fits. Keys that a build lacks are part of the format, so that they are refused by name.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error as _};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use crate::{
     call::Mode,
-    json::{Json, ParseLimits, parse},
+    document::{Exact, ExactObject},
     tools::{InDoubt, Received, shim::Step},
 };
-
-/// Any JSON value, number for number as it was written.
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(transparent)]
-pub(in crate::tools) struct Exact(#[schemars(with = "serde_json::Value")] pub(in crate::tools) Json);
-
-impl<'de> Deserialize<'de> for Exact {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let limits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: false };
-        parse(raw.get().as_bytes(), &limits).map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// Any JSON object, number for number as it was written.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub(in crate::tools) struct ExactObject(
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")] pub(in crate::tools) Exact,
-);
 
 /// One tool.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

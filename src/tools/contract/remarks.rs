@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
+    document::{Marked, Note, Place, Severity},
     json::{Json, Pointer},
-    tools::{
-        note::{ContractReport, Note, Place, Severity, Status},
-        source::Marked,
-    },
+    tools::report::{ContractReport, Status},
 };
 
 /// The remarks so far, each with its line.
@@ -62,6 +60,7 @@ impl<'a> Remarks<'a> {
     pub(super) fn into_report(mut self, dialect: Option<&'static str>) -> ContractReport {
         let name = self.contract.value.get("name").and_then(Json::as_str).unwrap_or_default();
         self.notes.sort_by_key(|note| note.severity);
-        ContractReport { name: name.into(), status: Status::of(&self.notes), dialect, notes: self.notes }
+        let place = self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.lines.line });
+        ContractReport { name: name.into(), place, status: Status::of(&self.notes), dialect, notes: self.notes }
     }
 }

@@ -1,15 +1,10 @@
 //! The two schemas of a contract, each under whatever key it stands.
 
-use super::{
-    format::{Contract, Exact},
-    remarks::Remarks,
-};
+use super::{format::Contract, remarks::Remarks};
 use crate::{
+    document::{Exact, Note},
     json::{Json, Object, Pointer},
-    tools::{
-        note::Note,
-        schema::{Schema, SchemaOptions},
-    },
+    tools::schema::{Schema, SchemaOptions},
 };
 
 /// The schema of the arguments. Its remarks' paths start at the schema itself.

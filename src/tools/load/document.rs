@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::LoadOptions;
 use crate::{
-    json::Pointer,
+    document::{Marked, Note, Place, Severity, Syntax, read},
+    json::{Json, Pointer},
     tools::{
         catalog::Compiled,
-        contract::{Terms, check::check, compile, executor::executor, format::Defaults},
+        contract::{DEFAULTS, FORMAT, Terms, compile, executor::executor, format::Defaults},
         foreign::{Listing, listing},
-        note::{ContractReport, Note, Place, Severity, Status},
-        source::{Marked, Syntax, read},
+        report::{ContractReport, Status},
     },
 };
 
@@ -21,7 +21,8 @@ pub(super) fn unread(mut notes: Vec<Note>, file: Option<&Arc<str>>, line: usize)
         note.place = note.place.take().or_else(|| place.clone());
     }
     notes.sort_by_key(|note| note.severity);
-    let report = ContractReport { name: "".into(), status: Status::of(&notes), dialect: None, notes };
+    let report =
+        ContractReport { name: "".into(), place: place.clone(), status: Status::of(&notes), dialect: None, notes };
     Compiled { outcome: Err(Box::new(report)), place }
 }
 
@@ -69,19 +70,14 @@ fn read_defaults(block: &Marked, place: &dyn Fn(usize) -> Option<Place>, notes: 
             notes.push(Note { path: Pointer::root().join("defaults").append(&inside), place, ..note });
         }
     };
-    let found = check("Defaults", &block.value);
-    if !found.is_empty() {
-        add(found, &Pointer::root());
+    // Nothing at all may be written as null.
+    if block.value == Json::Null {
         return Defaults::default();
     }
-    // Nothing at all may be written as null.
-    let defaults = match serde_json::from_str::<Option<Defaults>>(&block.value.to_text()) {
-        Ok(defaults) => defaults.unwrap_or_default(),
-        Err(error) => {
-            add(vec![Note::error("wrong_type", Pointer::root(), error.to_string())], &Pointer::root());
-            Defaults::default()
-        }
-    };
+    let defaults = FORMAT.read::<Defaults>(DEFAULTS, &block.value).unwrap_or_else(|found| {
+        add(found, &Pointer::root());
+        Defaults::default()
+    });
     if let Some(Err(found)) = defaults.execute.as_ref().map(executor) {
         add(found, &Pointer::root().join("execute"));
     }

@@ -2,33 +2,65 @@
 //!
 //! It knows the few keywords that the schema of this format uses, and speaks of keys instead of keywords.
 
-use std::sync::LazyLock;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::de::DeserializeOwned;
 
-use crate::{
-    json::{Json, Pointer},
-    tools::note::Note,
-};
+use super::Note;
+use crate::json::{Json, Pointer};
 
-/// The JSON Schema of the format, once.
-static SCHEMA: LazyLock<Json> = LazyLock::new(super::contract_schema);
-
-/// What in `value` is no `definition` of the format.
-pub(in crate::tools) fn check(definition: &str, value: &Json) -> Vec<Note> {
-    let mut walk = Walk { notes: Vec::new() };
-    if let Some(schema) = SCHEMA.get("$defs").and_then(|definitions| definitions.get(definition)) {
-        walk.value(schema, value, &Pointer::root());
-    }
-    walk.notes
+/// A format that documents are read in.
+#[derive(Debug)]
+pub struct Format {
+    schema: Json,
 }
 
-/// The keys that an object of the format may have.
-pub(in crate::tools) fn keys_of(definition: &str) -> Vec<&'static str> {
-    let schema = SCHEMA.get("$defs").and_then(|definitions| definitions.get(definition));
-    properties(schema.unwrap_or(&Json::Null)).collect()
+impl Format {
+    /// The format that a schema made by `schemars` describes.
+    pub fn new(schema: Json) -> Self {
+        Self { schema }
+    }
+
+    /// The format that a type describes.
+    pub fn of<T: JsonSchema>() -> Self {
+        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        Self::new(Json::from(schema.as_value()))
+    }
+
+    /// Its JSON Schema, for editors.
+    pub fn schema(&self) -> &Json {
+        &self.schema
+    }
+
+    /// What in `value` does not fit. `place` says where in the schema the format of the value stands: `""` is all of it.
+    pub fn check(&self, place: &str, value: &Json) -> Vec<Note> {
+        let mut walk = Walk { root: &self.schema, notes: Vec::new() };
+        walk.value(self.at(place), value, &Pointer::root());
+        walk.notes
+    }
+
+    /// Reads a value that fits, or says all that does not.
+    pub fn read<T: DeserializeOwned>(&self, place: &str, value: &Json) -> Result<T, Vec<Note>> {
+        let notes = self.check(place, value);
+        if !notes.is_empty() {
+            return Err(notes);
+        }
+        // `check` finds what serde would; should it not, the document must not be used all the same.
+        serde_json::from_str(&value.to_text())
+            .map_err(|error| vec![Note::error("wrong_type", Pointer::root(), error.to_string())])
+    }
+
+    /// The keys that an object at this place of the schema may have.
+    pub fn keys_of(&self, place: &str) -> Vec<&str> {
+        properties(self.at(place)).collect()
+    }
+
+    fn at(&self, place: &str) -> &Json {
+        Pointer::parse(place).and_then(|place| place.find(&self.schema)).unwrap_or(&Json::Null)
+    }
 }
 
 /// The remark about a key that is not one of `known`.
-pub(in crate::tools) fn unknown_key(key: &str, known: &[&str], path: Pointer) -> Note {
+pub fn unknown_key(key: &str, known: &[&str], path: Pointer) -> Note {
     let shown: String = key.chars().take(80).flat_map(char::escape_debug).collect();
     Note::error("unknown_key", path, format!("unknown key `{shown}`; {}", suggestion(key, known)))
 }
@@ -57,13 +89,14 @@ fn properties(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("properties").and_then(Json::as_object).into_iter().flat_map(|members| members.keys().map(|key| &**key))
 }
 
-struct Walk {
+struct Walk<'a> {
+    root: &'a Json,
     notes: Vec<Note>,
 }
 
-impl Walk {
-    fn value(&mut self, schema: &Json, value: &Json, path: &Pointer) {
-        let (schema, optional) = resolve(schema);
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Json, value: &Json, path: &Pointer) {
+        let (schema, optional) = self.resolve(schema);
         if optional && *value == Json::Null {
             return;
         }
@@ -91,7 +124,7 @@ impl Walk {
         }
     }
 
-    fn wrong_type(&mut self, schema: &Json, expected: &str, value: &Json, path: &Pointer) {
+    fn wrong_type(&mut self, schema: &'a Json, expected: &str, value: &Json, path: &Pointer) {
         let example = schema.get("examples").and_then(Json::as_array).and_then(<[Json]>::first).and_then(Json::as_str);
         let example = example.map(|example| format!(" such as `{example}`")).unwrap_or_default();
         let expected = if expected == "integer" { "whole number from 0" } else { expected };
@@ -99,7 +132,7 @@ impl Walk {
         self.notes.push(Note::error("wrong_type", path.clone(), message));
     }
 
-    fn object(&mut self, schema: &Json, value: &Json, path: &Pointer) {
+    fn object(&mut self, schema: &'a Json, value: &Json, path: &Pointer) {
         let known: Vec<&str> = properties(schema).collect();
         for (key, member) in value.as_object().into_iter().flatten() {
             let at = path.join(key);
@@ -121,7 +154,7 @@ impl Walk {
     }
 
     /// One of some words, or an object with one of some keys.
-    fn choice(&mut self, choices: &[Json], value: &Json, path: &Pointer) {
+    fn choice(&mut self, choices: &'a [Json], value: &Json, path: &Pointer) {
         let words: Vec<&str> = choices.iter().flat_map(words).collect();
         let blocks: Vec<&str> = choices.iter().flat_map(properties).collect();
         let expected = expectation(&words, &blocks);
@@ -150,6 +183,25 @@ impl Walk {
             }
         }
     }
+
+    /// Follows references, and takes "this or null" apart.
+    fn resolve(&self, schema: &'a Json) -> (&'a Json, bool) {
+        let (mut schema, mut optional) = (schema, false);
+        loop {
+            if let Some(definition) = schema.get("$ref").and_then(Json::as_str) {
+                let target =
+                    definition.strip_prefix('#').and_then(Pointer::parse).and_then(|path| path.find(self.root));
+                schema = target.unwrap_or(&Json::Null);
+            } else if let Some([inner, null]) = schema.get("anyOf").and_then(Json::as_array) {
+                optional |= null.get("type").and_then(Json::as_str) == Some("null");
+                schema = inner;
+            } else {
+                let types = schema.get("type").and_then(Json::as_array).unwrap_or_default();
+                optional |= types.iter().any(|name| name.as_str() == Some("null"));
+                return (schema, optional);
+            }
+        }
+    }
 }
 
 fn short(word: &str) -> String {
@@ -170,95 +222,8 @@ fn words(choice: &Json) -> Vec<&str> {
     constant.into_iter().chain(enumeration.iter().filter_map(Json::as_str)).collect()
 }
 
-/// Follows references, and takes "this or null" apart.
-fn resolve(schema: &Json) -> (&Json, bool) {
-    let (mut schema, mut optional) = (schema, false);
-    loop {
-        if let Some(definition) = schema.get("$ref").and_then(Json::as_str) {
-            let target = definition.strip_prefix('#').and_then(Pointer::parse).and_then(|path| path.find(&SCHEMA));
-            schema = target.unwrap_or(&Json::Null);
-        } else if let Some([inner, null]) = schema.get("anyOf").and_then(Json::as_array) {
-            optional |= null.get("type").and_then(Json::as_str) == Some("null");
-            schema = inner;
-        } else {
-            let types = schema.get("type").and_then(Json::as_array).unwrap_or_default();
-            optional |= types.iter().any(|name| name.as_str() == Some("null"));
-            return (schema, optional);
-        }
-    }
-}
-
 /// The type that is asked for, beside null.
 fn type_name(schema: &Json) -> Option<&str> {
     let types = schema.get("type")?;
     types.as_str().or_else(|| types.as_array()?.iter().filter_map(Json::as_str).find(|name| *name != "null"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::{ParseLimits, parse};
-
-    fn notes(contract: &str) -> Vec<String> {
-        let value = parse(contract.as_bytes(), &ParseLimits::default()).unwrap();
-        check("Contract", &value).iter().map(|note| format!("{} {}: {}", note.code, note.path, note.message)).collect()
-    }
-
-    #[test]
-    fn every_key_and_type_that_does_not_fit_is_reported() {
-        assert_eq!(
-            notes(
-                r#"{"timout":"30s","timeout":30,"side_effect":"yes","arguments":{"sensitive":"/a","profil":"safe"},
-                    "output":{"max_bytes":-1},"icons":[1],"completely_else":1}"#
-            ),
-            [
-                "unknown_key /timout: unknown key `timout`; did you mean `timeout`?",
-                "wrong_type /timeout: expected string such as `30s`, got number",
-                "wrong_type /side_effect: expected boolean, got string",
-                "wrong_type /arguments/sensitive: expected array, got string",
-                "unknown_key /arguments/profil: unknown key `profil`; did you mean `profile`?",
-                "wrong_type /output/max_bytes: expected whole number from 0, got number",
-                "wrong_type /icons/0: expected object, got number",
-                &format!(
-                    "unknown_key /completely_else: unknown key `completely_else`; known here: {}",
-                    keys_of("Contract").join(", ")
-                ),
-                "missing_key : the key `name` is missing: add it",
-            ]
-        );
-    }
-
-    #[test]
-    fn choices_name_what_there_is() {
-        assert_eq!(
-            notes(
-                r#"{"name":"t","mode":"sequental","execute":{"htp":{}},"accept":{"once_per":{"argument":1},"in_doubt":7},
-                    "prepare":[{"rename":{"from":"/a"}},{"drop":{"at":"/a"},"wrap":{"at":"/a"}},"x"]}"#
-            ),
-            [
-                "wrong_value /mode: `sequental` is not known here, expected one of `parallel`, `sequential`; did you mean \
-                 `sequential`?",
-                "unknown_key /execute/htp: unknown key `htp`; did you mean `http`?",
-                "wrong_type /accept/once_per/argument: expected string, got number",
-                "wrong_type /accept/in_doubt: expected one of `refuse`, `retry`, got number",
-                "missing_key /prepare/0/rename: the key `to` is missing: add it",
-                "wrong_value /prepare/1: expected one of `{rename: ...}`, `{move: ...}`, `{default: ...}`, `{wrap: ...}`, \
-                 `{unwrap: ...}`, `{drop: ...}`, got 2 keys",
-                "wrong_type /prepare/2: expected one of `{rename: ...}`, `{move: ...}`, `{default: ...}`, `{wrap: ...}`, \
-                 `{unwrap: ...}`, `{drop: ...}`, got string",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_fits_is_not_remarked_on() {
-        assert_eq!(
-            notes(
-                r#"{"name":"t","parameters":{"any":["thing",1.5]},"title":null,"execute":{"command":{"argv":["x"],"env":{"A":"b"}}},
-                    "accept":{"once_per":{"argument":"/id"},"in_doubt":"retry"},"mode":"sequential","_meta":{"x":1},"output":null,
-                    "arguments":{"profile":"pi","received":"omit"},"rules":[{"deny":"x"}],"prepare":[{"default":{"at":"/a","value":null}}]}"#
-            ),
-            Vec::<String>::new()
-        );
-    }
 }

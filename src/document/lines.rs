@@ -2,9 +2,9 @@
 
 /// The line of a value, and of what is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::tools) struct Lines {
+pub struct Lines {
     /// The line where it starts, from 1; for a member, where its key stands.
-    pub(in crate::tools) line: usize,
+    pub line: usize,
     /// The lines of its items or members, in order.
     pub(super) children: Vec<Lines>,
 }
@@ -16,7 +16,7 @@ impl Lines {
     }
 
     /// The same line for a value with nothing in it.
-    pub(in crate::tools) fn without_children(&self) -> Self {
+    pub fn without_children(&self) -> Self {
         Self::leaf(self.line)
     }
 

@@ -1,17 +1,28 @@
-//! Contract files as exact values that remember their lines, so that every remark can name `file:line`.
+//! Documents that people write: exact values that remember their lines, so that every remark can name `file:line`, and the
+//! strict reading of them: a key that nobody knows is never passed over.
 
+mod exact;
+mod format;
 mod lines;
+mod note;
 mod yaml;
 
-use std::sync::Arc;
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+    sync::Arc,
+};
 
-use super::note::{Note, Place};
 use crate::json::{Json, ParseError, ParseErrorKind, ParseLimits, Pointer, parse};
 
-pub(super) use lines::Lines;
+pub use exact::{Exact, ExactObject};
+pub use format::{Format, unknown_key};
+pub use lines::Lines;
+pub use note::{Note, Place, Severity};
 
-/// Most bytes of a contract file.
-pub(super) const MAX_BYTES: usize = 16 << 20;
+/// Most bytes of a document.
+const MAX_BYTES: usize = 16 << 20;
 
 /// Most levels of nesting.
 const MAX_DEPTH: usize = 128;
@@ -21,31 +32,43 @@ const MAX_VALUES: usize = 2_000_000;
 
 /// How a text is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub enum Syntax {
     /// JSON, by RFC 8259.
     Json,
     /// YAML 1.2, of which only what JSON can say is read.
     Yaml,
 }
 
+impl Syntax {
+    /// The syntax that the name of a file says.
+    pub fn of(file: &Path) -> Option<Self> {
+        let extension = file.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "json" => Some(Self::Json),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+}
+
 /// A value and the line of each of its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marked {
+pub struct Marked {
     /// The value.
-    pub(super) value: Json,
+    pub value: Json,
     /// The lines of its parts.
-    pub(super) lines: Lines,
+    pub lines: Lines,
 }
 
 /// Why a text could not be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unreadable {
+pub struct Unreadable {
     /// Stable word.
-    pub(super) code: &'static str,
+    pub code: &'static str,
     /// What is wrong and what to do, with the column.
-    pub(super) message: String,
+    pub message: String,
     /// The line, from 1.
-    pub(super) line: usize,
+    pub line: usize,
 }
 
 impl Unreadable {
@@ -54,14 +77,22 @@ impl Unreadable {
     }
 
     /// The remark for it.
-    pub(super) fn note(self, file: Option<&Arc<str>>) -> Note {
+    pub fn note(self, file: Option<&Arc<str>>) -> Note {
         let place = file.map(|file| Place { file: Arc::clone(file), line: self.line });
         Note { place, ..Note::error(self.code, Pointer::root(), self.message) }
     }
 }
 
+/// The bytes of a file, as many as are read of a document and one more, by which [`read`] sees that it is too large.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    File::open(path)?.take(limit).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 /// Reads the documents of a text: one of JSON, one or more of YAML.
-pub(super) fn read(text: &[u8], syntax: Syntax) -> Result<Vec<Marked>, Unreadable> {
+pub fn read(text: &[u8], syntax: Syntax) -> Result<Vec<Marked>, Unreadable> {
     if text.len() > MAX_BYTES {
         let message = format!("larger than {MAX_BYTES} bytes: split it");
         return Err(Unreadable { code: "too_large", message, line: 1 });
@@ -79,7 +110,7 @@ pub(super) fn read(text: &[u8], syntax: Syntax) -> Result<Vec<Marked>, Unreadabl
         Syntax::Yaml => yaml::read(text)?,
     };
     if documents.is_empty() {
-        let message = "there is no contract in it: write one, or remove the file".to_owned();
+        let message = "there is nothing in it: write something, or remove the file".to_owned();
         return Err(Unreadable { code: "empty_document", message, line: 1 });
     }
     Ok(documents)
@@ -109,7 +140,7 @@ fn remedy(error: &ParseError) -> &'static str {
 
 impl Marked {
     /// The line of a place, or of the nearest place above it that exists.
-    pub(super) fn line(&self, path: &Pointer) -> usize {
+    pub fn line(&self, path: &Pointer) -> usize {
         let (mut value, mut lines) = (&self.value, &self.lines);
         for step in path.steps() {
             let below = match value {
@@ -126,13 +157,13 @@ impl Marked {
     }
 
     /// Takes a member out of an object.
-    pub(super) fn remove(&mut self, name: &str) -> Option<Self> {
+    pub fn remove(&mut self, name: &str) -> Option<Self> {
         let (index, _, value) = self.value.as_object_mut()?.shift_remove_full(name)?;
         Some(Self { value, lines: self.lines.remove(index) })
     }
 
     /// Puts a member behind the others of an object; one of the same name is replaced.
-    pub(super) fn insert(&mut self, name: &str, member: Self) {
+    pub fn insert(&mut self, name: &str, member: Self) {
         self.remove(name);
         if let Some(members) = self.value.as_object_mut() {
             members.insert(name.into(), member.value);
@@ -141,7 +172,7 @@ impl Marked {
     }
 
     /// The items of an array; the value itself if it is no array.
-    pub(super) fn into_items(self) -> Result<Vec<Self>, Self> {
+    pub fn into_items(self) -> Result<Vec<Self>, Self> {
         match self.value {
             Json::Array(items) => {
                 Ok(items.into_iter().zip(self.lines.children).map(|(value, lines)| Self { value, lines }).collect())
