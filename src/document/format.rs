@@ -4,6 +4,7 @@
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
 
 use super::Note;
 use crate::json::{Json, Pointer};
@@ -45,8 +46,12 @@ impl Format {
             return Err(notes);
         }
         // `check` finds what serde would; should it not, the document must not be used all the same.
-        serde_json::from_str(&value.to_text())
-            .map_err(|error| vec![Note::error("wrong_type", Pointer::root(), error.to_string())])
+        let text = value.to_text();
+        let reader = &mut serde_json::Deserializer::from_str(&text);
+        serde_path_to_error::deserialize(reader).map_err(|error| {
+            let message = error.inner().to_string();
+            vec![Note::error("wrong_type", pointer(error.path()), message)]
+        })
     }
 
     /// The keys that an object at this place of the schema may have.
@@ -87,6 +92,15 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 fn properties(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("properties").and_then(Json::as_object).into_iter().flat_map(|members| members.keys().map(|key| &**key))
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> Pointer {
+    path.iter().fold(Pointer::root(), |pointer, step| match step {
+        Segment::Seq { index } => pointer.join(index),
+        Segment::Map { key } => pointer.join(key),
+        Segment::Enum { variant } => pointer.join(variant),
+        Segment::Unknown => pointer,
+    })
 }
 
 struct Walk<'a> {

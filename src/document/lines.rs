@@ -16,6 +16,7 @@ impl Lines {
     }
 
     /// The same line for a value with nothing in it.
+    #[must_use]
     pub fn without_children(&self) -> Self {
         Self::leaf(self.line)
     }

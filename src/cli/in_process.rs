@@ -1,0 +1,111 @@
+//! A booth within the command: no server, no host, and nothing outlives the process.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::{Args, ValueEnum};
+
+use toolbooth::{
+    booth::{Booth, OpenRuns},
+    content::Progress,
+    executors::Executors,
+    json::ParseLimits,
+    ledgers::MemoryLedger,
+    ports::SystemClock,
+    result::CallResult,
+    run::{Capacity, Feed, Limits, Observer, Run, Verdict},
+    tools::{ContractReport, ExecutorSpec, LoadOptions, Loaded, Profile, Severity, load_paths},
+};
+
+use crate::config;
+
+/// Which tools there are, and what holds where their contracts say nothing.
+#[derive(Debug, Args)]
+pub(super) struct Tools {
+    /// Contract files, and folders of them
+    #[arg(long = "tools", value_name = "PATH", num_args = 1..)]
+    paths: Vec<PathBuf>,
+    /// What may be done to arguments, for contracts that name no profile
+    #[arg(long, value_enum, default_value_t)]
+    profile: ProfileName,
+    /// What runs tools whose contracts do not say
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    execute: ExecuteName,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum ProfileName {
+    /// Nothing: they must satisfy the schema as they were sent
+    #[default]
+    Strict,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum ExecuteName {
+    /// The agent's own function: there is none here, so that such a call is an error
+    #[default]
+    Host,
+    /// Hands the arguments back
+    Echo,
+    /// Keeps the arguments as a submission that is accepted once
+    Submit,
+}
+
+impl Tools {
+    /// Reads the contracts and builds a booth of them. What is wrong with a contract is logged, and the others serve.
+    pub(super) fn booth(self) -> anyhow::Result<Booth> {
+        let load = LoadOptions {
+            profile: match self.profile {
+                ProfileName::Strict => Profile::Strict,
+            },
+            execute: match self.execute {
+                ExecuteName::Host => ExecutorSpec::Host,
+                ExecuteName::Echo => ExecutorSpec::Echo,
+                ExecuteName::Submit => ExecutorSpec::Submit,
+            },
+        };
+        let Loaded { catalog, reports } = load_paths(&self.paths, &load)?;
+        reports.iter().for_each(log_report);
+        Ok(Booth {
+            catalog,
+            executors: Executors::new(config::environment())?,
+            ledger: Arc::new(MemoryLedger::default()),
+            clock: Arc::new(SystemClock),
+            limits: Limits::default(),
+            capacity: Capacity::default(),
+            parse_limits: ParseLimits::default(),
+            load,
+            open_runs: OpenRuns::default(),
+        })
+    }
+}
+
+/// Runs a batch to its end, with nobody watching.
+pub(super) async fn run_batch(run: &Arc<Run>, batch: impl Into<Feed>) -> (Vec<Arc<CallResult>>, Verdict) {
+    let outcome = run.batch(batch.into(), Arc::new(Unwatched)).await;
+    for warning in outcome.warnings {
+        tracing::warn!(code = warning.code, "{}", warning.message);
+    }
+    (outcome.results, outcome.verdict)
+}
+
+fn log_report(report: &ContractReport) {
+    for note in &report.notes {
+        let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        let (tool, code, message) = (&*report.name, note.code, &note.message);
+        match note.severity {
+            Severity::Error => tracing::error!(tool, code, "{place}{message}"),
+            Severity::Warning => tracing::warn!(tool, code, "{place}{message}"),
+            Severity::Info => tracing::info!(tool, code, "{place}{message}"),
+        }
+    }
+}
+
+struct Unwatched;
+
+impl Observer for Unwatched {
+    fn started(&self, _index: u32, _call_id: &Arc<str>, _tool: &Arc<str>) {}
+
+    fn progress(&self, _index: u32, _progress: Progress) {}
+
+    fn finished(&self, _result: &Arc<CallResult>) {}
+}

@@ -1,0 +1,128 @@
+//! What the program is told beside its arguments: the environment, which nobody else reads, and the settings file of `serve`.
+
+mod file;
+
+use std::{collections::BTreeMap, ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use toolbooth::{
+    json::ParseLimits,
+    run::{Capacity, Limits},
+};
+
+pub(crate) use file::{LimitsBlock, is_settings, settings_schema};
+
+/// Names a log filter such as `debug` or `toolbooth=trace,warn`.
+const LOG: &str = "TOOLBOOTH_LOG";
+/// Names a log format, `text` or `json`.
+const LOG_FORMAT: &str = "TOOLBOOTH_LOG_FORMAT";
+
+/// Everything that a settings file can say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The Unix socket to listen on.
+    pub(crate) socket: Option<PathBuf>,
+    /// The TCP address to listen on.
+    pub(crate) tcp: Option<SocketAddr>,
+    /// Contract files, and folders of them.
+    pub(crate) tools: Vec<PathBuf>,
+    /// Limits of runs that name none.
+    pub(crate) limits: Limits,
+    /// What each run is granted.
+    pub(crate) capacity: Capacity,
+    /// What the parser of arguments refuses.
+    pub(crate) arguments: ParseLimits,
+    /// How long calls may go on after the booth was told to end.
+    pub(crate) grace: Duration,
+    /// What is logged, and how.
+    pub(crate) log: Log,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            socket: None,
+            tcp: None,
+            tools: Vec::new(),
+            limits: Limits::default(),
+            capacity: Capacity::default(),
+            arguments: ParseLimits::default(),
+            grace: Duration::from_secs(20),
+            log: Log::default(),
+        }
+    }
+}
+
+/// What is logged, and how; what is `None` is left to the next who has a say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Log {
+    /// How lines are written.
+    pub(crate) format: Option<LogFormat>,
+    /// Which lines are written: a level, or a filter of `tracing`.
+    pub(crate) filter: Option<String>,
+}
+
+impl Log {
+    /// This, and what `other` says where it says nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { format: self.format.or(other.format), filter: self.filter.or(other.filter) }
+    }
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    /// Nothing.
+    Off,
+    /// What failed.
+    Error,
+    /// Also what somebody should look at.
+    Warn,
+    /// Also what happens.
+    Info,
+    /// Also why it happens.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl Level {
+    /// The word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// All variables, of which programs see those that their contracts name.
+pub(crate) fn environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
+/// What the environment says of logging; a word that is no format is passed over.
+pub(crate) fn log_of_environment() -> Log {
+    let word = |name: &str| std::env::var_os(name)?.into_string().ok().filter(|word| !word.is_empty());
+    let format = word(LOG_FORMAT).and_then(|word| LogFormat::from_str(&word, true).ok());
+    Log { format, filter: word(LOG) }
+}

@@ -1,0 +1,20 @@
+//! What the program says of itself: log lines on standard error, for people or as JSON. Results go to standard output.
+
+use std::io::{self, IsTerminal as _};
+
+use anyhow::Context as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Level, Log, LogFormat};
+
+/// Starts logging. Where `log` names no level, `level` is taken.
+pub(crate) fn start(log: Log, level: Level) -> anyhow::Result<()> {
+    let filter = log.filter.unwrap_or_else(|| level.as_str().to_owned());
+    let filter = EnvFilter::builder().parse(&filter).with_context(|| format!("`{filter}` is no log filter"))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
+    let started = match log.format.unwrap_or_default() {
+        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| anyhow::anyhow!("logging cannot be started: {error}"))
+}
