@@ -3,3 +3,8 @@
 #![cfg(test)]
 
 mod floors;
+mod program;
+
+mod call;
+mod check;
+mod pipe;
