@@ -76,7 +76,7 @@ pub struct Opened {
 }
 
 /// Another stream holds the run.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("run `{0}` is open on another stream; end that one first, or take another run id")]
 pub struct RunInUse(pub Arc<str>);
 

@@ -20,7 +20,7 @@ use crate::{
 pub use catalog::{Catalog, Entry};
 pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
-pub use load::{LoadError, LoadOptions, Loaded, load_document, load_paths};
+pub use load::{Author, LoadError, LoadOptions, Loaded, load_document, load_paths};
 pub use note::{ContractReport, Note, Place, Severity, Status};
 pub use schema::{Dialect, Explanation, Schema, SchemaOptions};
 pub use shim::{Shim, ShimConflict};

@@ -117,7 +117,9 @@ impl Catalog {
         let wanted = wanted.chars().take(128).collect::<String>().to_lowercase();
         let mut ranked: Vec<(f64, &str)> =
             self.served().map(|tool| (likeness(&wanted, &tool.name), &*tool.name)).collect();
-        let order = |left: &(f64, &str), right: &(f64, &str)| right.0.total_cmp(&left.0).then(left.1.cmp(right.1));
+        let order = |left: &(f64, &str), right: &(f64, &str)| {
+            right.0.total_cmp(&left.0).then(left.1.cmp(right.1))
+        };
         if max < ranked.len() {
             ranked.select_nth_unstable_by(max, order);
             ranked.truncate(max);
@@ -135,9 +137,12 @@ fn likeness(wanted: &str, name: &str) -> f64 {
 }
 
 fn refuse_duplicate(report: &mut ContractReport, owner: Option<&Place>, place: Option<Place>) {
-    let owner = owner.map_or_else(|| "another tool".to_owned(), |owner| format!("the contract at {owner}"));
-    let message =
-        format!("the name `{}` is taken by {owner}, which keeps it: rename one of them", report.name.escape_debug());
+    let owner =
+        owner.map_or_else(|| "another tool".to_owned(), |owner| format!("the contract at {owner}"));
+    let message = format!(
+        "the name `{}` is taken by {owner}, which keeps it: rename one of them",
+        report.name.escape_debug()
+    );
     let note = Note::error("duplicate_tool", Pointer::root().join("name"), message);
     let errors = report.notes.iter().take_while(|note| note.severity == Severity::Error).count();
     report.notes.insert(errors, Note { place, ..note });
@@ -182,8 +187,10 @@ mod tests {
     }
 
     fn tools(names: impl IntoIterator<Item = impl Into<String>>) -> Loaded {
-        let tools: Vec<String> =
-            names.into_iter().map(|name| format!(r#"{{"name":"{}","parameters":{{}}}}"#, name.into())).collect();
+        let tools: Vec<String> = names
+            .into_iter()
+            .map(|name| format!(r#"{{"name":"{}","parameters":{{"type":"object"}}}}"#, name.into()))
+            .collect();
         load(&format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
     }
 
@@ -194,7 +201,7 @@ mod tests {
     #[test]
     fn a_name_belongs_to_the_first_contract_that_has_it() {
         let loaded = load(
-            r#"{"tools":[{"name":"a","title":"first","parameters":{}},{"name":"a","title":"second","parameters":{}}]}"#,
+            r#"{"tools":[{"name":"a","title":"first","parameters":{"type":"object"}},{"name":"a","title":"second","parameters":{}}]}"#,
         );
         let Some(Entry::Served(tool)) = loaded.catalog.get("a") else { panic!("not served") };
         assert_eq!(tool.title.as_deref(), Some("first"));
@@ -231,8 +238,9 @@ mod tests {
 
     #[test]
     fn a_broken_contract_keeps_its_name_but_is_no_hint() {
-        let loaded =
-            load(r#"{"tools":[{"name":"search","parameters":{"type":"string"}},{"name":"fetch","parameters":{}}]}"#);
+        let loaded = load(
+            r#"{"tools":[{"name":"search","parameters":{"type":"string"}},{"name":"fetch","parameters":{}}]}"#,
+        );
         assert!(matches!(loaded.catalog.get("search"), Some(Entry::Quarantined(_))));
         assert_eq!(loaded.catalog.nearest("search", 20), ["fetch"]);
         assert_eq!((loaded.catalog.len(), loaded.catalog.served().count()), (2, 1));
@@ -240,7 +248,9 @@ mod tests {
 
     #[test]
     fn p2_the_nearest_names_come_first() {
-        let catalog = tools(["read_file", "list_dir", "mcp__b__search", "mcp__a__search", "write_file"]).catalog;
+        let catalog =
+            tools(["read_file", "list_dir", "mcp__b__search", "mcp__a__search", "write_file"])
+                .catalog;
         assert_eq!(catalog.nearest("Read_Fil", 1), ["read_file"]);
         assert!(catalog.nearest("search", 2).iter().all(|name| name.ends_with("__search")));
         assert_eq!(catalog.nearest("functions.list_dir", 1), ["list_dir"]);
@@ -250,7 +260,8 @@ mod tests {
 
     #[test]
     fn p2_ten_thousand_tools_are_searched_in_little_time() {
-        let catalog = tools((0..10_000).map(|number| format!("service_{number}_get_items"))).catalog;
+        let catalog =
+            tools((0..10_000).map(|number| format!("service_{number}_get_items"))).catalog;
         let start = std::time::Instant::now();
         let nearest = catalog.nearest(&"service_77_get_itmes".repeat(1000), 20);
         assert_eq!(nearest.len(), 20);

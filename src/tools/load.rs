@@ -27,11 +27,24 @@ pub struct LoadOptions {
     pub execute: ExecutorSpec,
     /// The profile of tools that name none.
     pub profile: Profile,
+    /// Who wrote the contracts.
+    pub author: Author,
+}
+
+/// Who wrote a contract, and so what it may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Author {
+    /// Whoever runs the booth: any executor.
+    #[default]
+    Operator,
+    /// The host of a run, over the wire: no executor that reaches out of the booth. An agent may not make the booth run
+    /// programs or send requests on its behalf.
+    Host,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        Self { execute: ExecutorSpec::Host, profile: Profile::default() }
+        Self { execute: ExecutorSpec::Host, profile: Profile::default(), author: Author::default() }
     }
 }
 
@@ -61,7 +74,9 @@ pub enum LoadError {
 pub fn load_paths(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, LoadError> {
     let mut contracts = Vec::new();
     for path in paths {
-        for file in files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })? {
+        for file in files_of(path)
+            .map_err(|source| LoadError::Unreachable { path: path.clone(), source })?
+        {
             load_file(&file, options, &mut contracts);
         }
     }
@@ -106,15 +121,25 @@ fn syntax_of(file: &Path) -> Option<Syntax> {
 fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
     let file: Arc<str> = path.display().to_string().into();
     let Some(syntax) = syntax_of(path) else {
-        let message = "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
-        contracts.push(unread(vec![Note::error("unknown_file_type", Pointer::root(), message)], Some(&file), 1));
+        let message =
+            "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
+        contracts.push(unread(
+            vec![Note::error("unknown_file_type", Pointer::root(), message)],
+            Some(&file),
+            1,
+        ));
         return;
     };
     match read_file(path) {
         Ok(text) => load_text(&text, syntax, Some(&file), options, contracts),
         Err(error) => {
-            let message = format!("cannot be read: {error}: check that it exists and who may read it");
-            contracts.push(unread(vec![Note::error("unreadable", Pointer::root(), message)], Some(&file), 1));
+            let message =
+                format!("cannot be read: {error}: check that it exists and who may read it");
+            contracts.push(unread(
+                vec![Note::error("unreadable", Pointer::root(), message)],
+                Some(&file),
+                1,
+            ));
         }
     }
 }
@@ -151,14 +176,18 @@ mod tests {
             let place = note.place.as_ref().unwrap().to_string();
             format!("{name} {} {} {}", place.rsplit('/').next().unwrap(), note.code, note.path)
         };
-        loaded.reports.iter().flat_map(|report| report.notes.iter().map(|note| line(&report.name, note))).collect()
+        loaded
+            .reports
+            .iter()
+            .flat_map(|report| report.notes.iter().map(|note| line(&report.name, note)))
+            .collect()
     }
 
     #[test]
     fn a_broken_file_is_reported_with_its_line_and_the_others_serve() {
         let folder = folder(&[
             ("a.yaml", "name: a\nparameters:\n  type: object\n"),
-            ("b.yml", "name: b\nparameters: {}\ntimout: 1s\nmode: 7\n"),
+            ("b.yml", "name: b\nparameters: {type: object}\ntimout: 1s\nmode: 7\n"),
             ("c.json", "{\n\"name\": }"),
             ("d.yaml", ""),
             ("e.yaml", "name: e\nparameters:\n  properties:\n    a:\n      $ref: x\n"),
@@ -191,13 +220,15 @@ mod tests {
         let folder = folder(&[(
             "tools.yaml",
             "defaults:\n  execute: {echo: {}}\n  arguments: {formats: false, received: omit}\ntools:\n- name: a\n  parameters: \
-             {}\n- name: b\n  parameters: {}\n  arguments: {formats: true}\n  execute: {host: {}}\n",
+             {}\n- name: b\n  parameters: {type: object}\n  arguments: {formats: true}\n  execute: {host: {}}\n",
         )]);
         let loaded = load(&folder);
         let said: Vec<_> = loaded
             .catalog
             .served()
-            .map(|tool| (&*tool.name, tool.executor.name(), tool.arguments.formats, tool.arguments.received))
+            .map(|tool| {
+                (&*tool.name, tool.executor.name(), tool.arguments.formats, tool.arguments.received)
+            })
             .collect();
         let omit = crate::tools::Received::Omit;
         assert_eq!(said, [("a", "echo", false, omit), ("b", "host", true, omit)]);
@@ -207,7 +238,7 @@ mod tests {
     fn broken_defaults_keep_their_tools_from_serving_without_them() {
         let folder = folder(&[(
             "tools.yaml",
-            "tools: [{name: a, parameters: {}}]\ndefaults:\n  execute:\n    http:\n      url: nowhere\n",
+            "tools: [{name: a, parameters: {type: object}}]\ndefaults:\n  execute:\n    http:\n      url: nowhere\n",
         )]);
         assert_eq!(
             remarks(&load(&folder)),
@@ -220,7 +251,10 @@ mod tests {
 
     #[test]
     fn each_document_of_a_file_is_a_contract_and_keeps_its_lines() {
-        let folder = folder(&[("all.yaml", "name: a\nparameters: {}\n---\nname: b\nparameters: {}\nmod: x\n")]);
+        let folder = folder(&[(
+            "all.yaml",
+            "name: a\nparameters: {type: object}\n---\nname: b\nparameters: {type: object}\nmod: x\n",
+        )]);
         let loaded = load(&folder);
         assert_eq!(remarks(&loaded), ["b all.yaml:6 unknown_key /mod"]);
         assert_eq!(loaded.catalog.served().count(), 1);
@@ -229,15 +263,21 @@ mod tests {
     #[test]
     fn lifted_openai_functions_keep_their_lines() {
         let text = "[{\n\"type\": \"function\",\n\"function\": {\n\"name\": \"a\",\n\"parameters\": {\n\"type\": \"string\"}}}]";
-        assert_eq!(remarks(&load(&folder(&[("tools.json", text)]))), ["a tools.json:6 root_not_object /type"]);
+        assert_eq!(
+            remarks(&load(&folder(&[("tools.json", text)]))),
+            ["a tools.json:6 root_not_object /type"]
+        );
     }
 
     #[test]
     fn a_path_that_is_missing_is_an_error_and_a_file_of_another_kind_a_report() {
         let folder = folder(&[("a.txt", "")]);
-        let missing = load_paths(&[folder.path().join("none")], &LoadOptions::default()).unwrap_err().to_string();
+        let missing = load_paths(&[folder.path().join("none")], &LoadOptions::default())
+            .unwrap_err()
+            .to_string();
         assert!(
-            missing.contains("none: ") && missing.ends_with("name a contract file, or a folder of them"),
+            missing.contains("none: ")
+                && missing.ends_with("name a contract file, or a folder of them"),
             "{missing}"
         );
         let loaded = load_paths(&[folder.path().join("a.txt")], &LoadOptions::default()).unwrap();
@@ -249,7 +289,8 @@ mod tests {
     fn a_config_map_is_read_through_its_links() {
         let folder = folder(&[]);
         fs::create_dir(folder.path().join("..2026")).unwrap();
-        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {}\n").unwrap();
+        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {type: object}\n")
+            .unwrap();
         std::os::unix::fs::symlink("..2026", folder.path().join("..data")).unwrap();
         std::os::unix::fs::symlink("..data/a.yaml", folder.path().join("a.yaml")).unwrap();
         std::os::unix::fs::symlink("..data/gone.yaml", folder.path().join("gone.yaml")).unwrap();
@@ -275,6 +316,9 @@ mod tests {
                 assert_eq!(report.status, Status::Quarantined, "{text}");
             }
         }
-        assert_eq!(load_document(b"\xff", &LoadOptions::default()).reports[0].notes[0].code, "syntax");
+        assert_eq!(
+            load_document(b"\xff", &LoadOptions::default()).reports[0].notes[0].code,
+            "syntax"
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! What a schema marks as `writeOnly` is never shown again (rule E3).
 
+use regex::Regex;
+
 use super::proof::{Reference, resolve};
 use crate::json::{Json, Object};
 
@@ -68,8 +70,13 @@ fn of_member<'a>(schemas: &[&'a Json], name: &str) -> Vec<&'a Json> {
     schemas
         .iter()
         .flat_map(|schema| declared(schema).or_else(|| others(schema)))
-        .chain(schemas.iter().filter_map(patterns).flat_map(Object::values))
+        .chain(schemas.iter().filter_map(patterns).flatten().filter(|(pattern, _)| may_match(pattern, name)).map(|(_, schema)| schema))
         .collect()
+}
+
+/// A pattern that the engine does not take may match: rather hide too much.
+fn may_match(pattern: &str, name: &str) -> bool {
+    Regex::new(pattern).map_or(true, |pattern| pattern.is_match(name))
 }
 
 fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
