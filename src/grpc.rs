@@ -20,6 +20,8 @@ pub use status::Fault;
 /// The types that are generated from the protos, clients included.
 #[expect(
     clippy::pedantic,
+    clippy::as_conversions,
+    clippy::clone_on_ref_ptr,
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
     unused_qualifications,

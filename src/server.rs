@@ -48,7 +48,9 @@ pub enum BindError {
         source: io::Error,
     },
     /// The address can be reached from outside.
-    #[error("{0}: this booth has neither TLS nor tokens, so it listens on loopback only; use 127.0.0.1 or a Unix socket")]
+    #[error(
+        "{0}: this booth has neither TLS nor tokens, so it listens on loopback only; use 127.0.0.1 or a Unix socket"
+    )]
     NotLoopback(SocketAddr),
 }
 
@@ -86,7 +88,7 @@ pub async fn serve(
     let stopping = Stopping { drain: stop.clone(), cancel: CancellationToken::new(), grace };
     let (health, health_service) = tonic_health::server::health_reporter();
     report(&health, ServingStatus::Serving).await;
-    let routes = Routes::from(grpc::routes(&booth, &stopping)).add_service(health_service);
+    let routes = grpc::routes(&booth, &stopping).add_service(health_service);
     let routes = with_reflection(routes);
     let end = CancellationToken::new();
     let unix = listeners.unix.map(|listener| {

@@ -85,7 +85,7 @@ fn limits(limits: proto::Limits) -> Result<Limits, Fault> {
 }
 
 pub(super) fn duration(field: &'static str, duration: prost_types::Duration) -> Result<Duration, Fault> {
-    duration.try_into().map_err(|_| malformed(field, "it must not be negative".to_owned()))
+    duration.try_into().map_err(|error: prost_types::DurationError| malformed(field, error.to_string()))
 }
 
 /// JSON text; empty for none.
@@ -153,7 +153,8 @@ pub(super) fn changes(decision: Option<proto::policy_decision::Decision>) -> Res
     match decision {
         Some(Wire::Allow(proto::Allow {})) => Ok(Override::default()),
         Some(Wire::Override(change)) => {
-            let json = |text: Option<bytes::Bytes>| text.map(|text| optional_json(&text)).transpose().map_err(HookError);
+            let json =
+                |text: Option<bytes::Bytes>| text.map(|text| optional_json(&text)).transpose().map_err(HookError);
             Ok(Override {
                 content: change.content.map(|list| content(list.items)).transpose().map_err(HookError)?,
                 structured: json(change.structured)?,

@@ -12,7 +12,7 @@ use crate::{
     refusal::{Code, Refusal, Repair, Retry, Violation},
     result::{CallResult, Trace},
     run::{Budget, Limits, Verdict, VerdictReason},
-    tools::{ContractReport, Note, Status, Tool},
+    tools::{ContractReport, Note, Schema, Status, Tool},
 };
 
 pub(super) fn json(value: &Json) -> Bytes {
@@ -235,7 +235,7 @@ pub(super) fn tool(tool: &Tool) -> proto::Tool {
         title: tool.title.clone().unwrap_or_default(),
         description: tool.description.clone().unwrap_or_default(),
         input_schema: json(tool.input.source()),
-        output_schema: optional_json(tool.output.as_ref().map(|schema| schema.source())),
+        output_schema: optional_json(tool.output.as_ref().map(Schema::source)),
         annotations: optional_json(tool.kept.get("annotations")),
         executor: tool.executor.name().to_owned(),
         report: Some(report(&tool.report)),
@@ -254,11 +254,7 @@ pub(super) fn execute(execution: &Execution) -> proto::Execute {
     }
 }
 
-pub(super) fn ask_policy(
-    stage: proto::PolicyStage,
-    call: &HookCall,
-    after: Option<&CallResult>,
-) -> proto::AskPolicy {
+pub(super) fn ask_policy(stage: proto::PolicyStage, call: &HookCall, after: Option<&CallResult>) -> proto::AskPolicy {
     proto::AskPolicy {
         stage: stage.into(),
         call_id: call.call.id.to_string(),

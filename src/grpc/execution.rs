@@ -46,10 +46,7 @@ pub(super) use proto::tool_execution_service_server::ToolExecutionService as Ser
 impl Service for Execution {
     type RunStream = Pin<Box<dyn Stream<Item = Result<proto::RunResponse, Status>> + Send>>;
 
-    async fn run(
-        &self,
-        request: Request<Streaming<proto::RunRequest>>,
-    ) -> Result<Response<Self::RunStream>, Status> {
+    async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
         let (out, frames) = mpsc::channel(FRAMES_WAITING);
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
         tokio::spawn(session::serve(booth, stopping, request.into_inner(), out));
@@ -105,7 +102,7 @@ impl Service for Execution {
         };
         let calls = decode::calls(request.calls);
         Ok(Response::new(proto::ValidateResponse {
-            validations: calls.into_iter().map(|call| validation(&scope, call)).collect(),
+            validations: calls.iter().map(|call| validation(&scope, call)).collect(),
             contracts: encode::reports(&reports),
         }))
     }
@@ -128,9 +125,9 @@ impl Service for Execution {
     }
 }
 
-fn validation(scope: &Scope, call: ToolCall) -> proto::CallValidation {
+fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
     let mut trace = Trace::default();
-    let checked = pipeline::check(scope, &call, &mut trace);
+    let checked = pipeline::check(scope, call, &mut trace);
     proto::CallValidation {
         index: call.index,
         call_id: call.id.to_string(),
@@ -179,7 +176,8 @@ fn fitting(results: &[Arc<CallResult>]) -> Vec<CallResult> {
 
 /// What is left of a result that is too large for a unary answer.
 fn cut(result: &CallResult, size: usize) -> CallResult {
-    let message = format!("the result of {size} bytes does not fit a unary answer; use the Run stream for large results");
+    let message =
+        format!("the result of {size} bytes does not fit a unary answer; use the Run stream for large results");
     let mut small = result.clone();
     small.content = vec![Content::text(wording::cut_marker(size).trim_start())];
     small.structured = None;

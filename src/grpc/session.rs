@@ -27,12 +27,7 @@ use crate::{
 pub(super) type Out = mpsc::Sender<Result<proto::RunResponse, Status>>;
 
 /// Serves a stream to its end.
-pub(super) async fn serve(
-    booth: Arc<Booth>,
-    stopping: Stopping,
-    mut inbound: Streaming<proto::RunRequest>,
-    out: Out,
-) {
+pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: Streaming<proto::RunRequest>, out: Out) {
     let served = match opening::open(&booth, &stopping, &mut inbound, &out).await {
         Ok((session, signals)) => session.serve(inbound, signals).await,
         Err(fault) => Err(fault),
@@ -117,7 +112,7 @@ impl Session {
     fn start(&mut self, feed: Feed) {
         debug!(run = %self.run.id(), batch = %feed.id, "batch started");
         let host = Arc::clone(&self.host);
-        let running = self.run.batch(feed, Arc::clone(&host) as _);
+        let running = self.run.batch(feed, Arc::<Host>::clone(&host));
         tokio::spawn(async move { host.tell(Signal::BatchFinished(Box::new(running.await))) });
     }
 
@@ -164,6 +159,6 @@ async fn expired(cancel: &CancellationToken, draining: bool) {
     if draining && !cancel.is_cancelled() {
         cancel.cancelled().await;
     } else {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

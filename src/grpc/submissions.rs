@@ -60,8 +60,9 @@ impl Service for Submissions {
         // The token is the sequence number of the last submission of the page before.
         let after = match request.page_token.as_str() {
             "" => 0,
-            token => token.parse().map_err(|_| {
-                decode::malformed("page_token", "it must be the `next_page_token` of an earlier answer".to_owned())
+            token => token.parse().map_err(|error| {
+                let problem = format!("it must be the `next_page_token` of an earlier answer ({error})");
+                decode::malformed("page_token", problem)
             })?,
         };
         let accepted = self.accepted(&request.task, after).await?;

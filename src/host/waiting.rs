@@ -92,7 +92,11 @@ impl<T> Waiting<T> {
     }
 
     /// Delivers a sign of life.
-    pub(super) fn sign_of_life(&self, (batch, index): (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
+    pub(super) fn sign_of_life(
+        &self,
+        (batch, index): (&str, u32),
+        progress: Progress,
+    ) -> Result<Delivery, UnknownCall> {
         let state = self.state();
         let place = (Arc::from(batch), index);
         match state.open.get(&place).map(|open| &open.progress) {

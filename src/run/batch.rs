@@ -91,12 +91,12 @@ impl Ongoing {
     async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
         let mut warnings = Vec::new();
         loop {
-            let fed = tokio::select! {
+            let next = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => feed.next().now_or_never().flatten(),
-                fed = feed.next() => fed,
+                next = feed.next() => next,
             };
-            match fed {
+            match next {
                 Some(Fed::Call(call)) => self.take(call).await,
                 Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated),
                 Some(Fed::Overloaded(call)) => self.refuse(call, Code::Overloaded),

@@ -117,9 +117,7 @@ impl Catalog {
         let wanted = wanted.chars().take(128).collect::<String>().to_lowercase();
         let mut ranked: Vec<(f64, &str)> =
             self.served().map(|tool| (likeness(&wanted, &tool.name), &*tool.name)).collect();
-        let order = |left: &(f64, &str), right: &(f64, &str)| {
-            right.0.total_cmp(&left.0).then(left.1.cmp(right.1))
-        };
+        let order = |left: &(f64, &str), right: &(f64, &str)| right.0.total_cmp(&left.0).then(left.1.cmp(right.1));
         if max < ranked.len() {
             ranked.select_nth_unstable_by(max, order);
             ranked.truncate(max);
@@ -137,12 +135,9 @@ fn likeness(wanted: &str, name: &str) -> f64 {
 }
 
 fn refuse_duplicate(report: &mut ContractReport, owner: Option<&Place>, place: Option<Place>) {
-    let owner =
-        owner.map_or_else(|| "another tool".to_owned(), |owner| format!("the contract at {owner}"));
-    let message = format!(
-        "the name `{}` is taken by {owner}, which keeps it: rename one of them",
-        report.name.escape_debug()
-    );
+    let owner = owner.map_or_else(|| "another tool".to_owned(), |owner| format!("the contract at {owner}"));
+    let message =
+        format!("the name `{}` is taken by {owner}, which keeps it: rename one of them", report.name.escape_debug());
     let note = Note::error("duplicate_tool", Pointer::root().join("name"), message);
     let errors = report.notes.iter().take_while(|note| note.severity == Severity::Error).count();
     report.notes.insert(errors, Note { place, ..note });
@@ -238,9 +233,8 @@ mod tests {
 
     #[test]
     fn a_broken_contract_keeps_its_name_but_is_no_hint() {
-        let loaded = load(
-            r#"{"tools":[{"name":"search","parameters":{"type":"string"}},{"name":"fetch","parameters":{}}]}"#,
-        );
+        let loaded =
+            load(r#"{"tools":[{"name":"search","parameters":{"type":"string"}},{"name":"fetch","parameters":{}}]}"#);
         assert!(matches!(loaded.catalog.get("search"), Some(Entry::Quarantined(_))));
         assert_eq!(loaded.catalog.nearest("search", 20), ["fetch"]);
         assert_eq!((loaded.catalog.len(), loaded.catalog.served().count()), (2, 1));
@@ -248,9 +242,7 @@ mod tests {
 
     #[test]
     fn p2_the_nearest_names_come_first() {
-        let catalog =
-            tools(["read_file", "list_dir", "mcp__b__search", "mcp__a__search", "write_file"])
-                .catalog;
+        let catalog = tools(["read_file", "list_dir", "mcp__b__search", "mcp__a__search", "write_file"]).catalog;
         assert_eq!(catalog.nearest("Read_Fil", 1), ["read_file"]);
         assert!(catalog.nearest("search", 2).iter().all(|name| name.ends_with("__search")));
         assert_eq!(catalog.nearest("functions.list_dir", 1), ["list_dir"]);
@@ -260,8 +252,7 @@ mod tests {
 
     #[test]
     fn p2_ten_thousand_tools_are_searched_in_little_time() {
-        let catalog =
-            tools((0..10_000).map(|number| format!("service_{number}_get_items"))).catalog;
+        let catalog = tools((0..10_000).map(|number| format!("service_{number}_get_items"))).catalog;
         let start = std::time::Instant::now();
         let nearest = catalog.nearest(&"service_77_get_itmes".repeat(1000), 20);
         assert_eq!(nearest.len(), 20);

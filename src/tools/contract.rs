@@ -61,9 +61,7 @@ mod tests {
     #[test]
     fn the_schema_describes_every_key() {
         fn undescribed(schema: &Json, path: &Pointer, found: &mut Vec<String>) {
-            for (name, member) in
-                schema.get("properties").and_then(Json::as_object).into_iter().flatten()
-            {
+            for (name, member) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
                 // The branches of a choice are described as a whole.
                 if member.get("description").is_none() && schema.get("description").is_none() {
                     found.push(path.join(name).to_string());
@@ -71,15 +69,10 @@ mod tests {
             }
             match schema {
                 Json::Object(members) => {
-                    members
-                        .iter()
-                        .for_each(|(name, member)| undescribed(member, &path.join(name), found));
+                    members.iter().for_each(|(name, member)| undescribed(member, &path.join(name), found));
                 }
                 Json::Array(items) => {
-                    items
-                        .iter()
-                        .enumerate()
-                        .for_each(|(index, item)| undescribed(item, &path.join(index), found));
+                    items.iter().enumerate().for_each(|(index, item)| undescribed(item, &path.join(index), found));
                 }
                 Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
             }

@@ -54,8 +54,7 @@ pub(super) struct Listing {
 pub(super) fn listing(mut document: Marked) -> Listing {
     match &document.value {
         Json::Array(_) => entries(document, true),
-        Json::Object(members) if members.contains_key("jsonrpc") => match document.remove("result")
-        {
+        Json::Object(members) if members.contains_key("jsonrpc") => match document.remove("result") {
             Some(result) => mcp_result(result),
             None => fatal(
                 &document,
@@ -76,10 +75,7 @@ pub(super) fn listing(mut document: Marked) -> Listing {
             &document,
             "wrong_type",
             &Pointer::root(),
-            &format!(
-                "expected a contract, `tools: [...]` or an array of tools, got {}",
-                document.value.kind()
-            ),
+            &format!("expected a contract, `tools: [...]` or an array of tools, got {}", document.value.kind()),
         ),
     }
 }
@@ -94,21 +90,12 @@ fn mcp_result(mut result: Marked) -> Listing {
     let line = result.line(&Pointer::root().join("nextCursor"));
     let goes_on = result.value.get("nextCursor").is_some_and(|cursor| *cursor != Json::Null);
     let Some(tools) = result.remove("tools") else {
-        return fatal(
-            &result,
-            "missing_key",
-            &path,
-            "the key `tools` is missing: save the answer to `tools/list`",
-        );
+        return fatal(&result, "missing_key", &path, "the key `tools` is missing: save the answer to `tools/list`");
     };
     let mut listing = entries(tools, true);
     if goes_on {
-        let message =
-            "the list goes on after this page: fetch the rest and save it beside this file";
-        listing.notes.push((
-            Note::warning("list_goes_on", Pointer::root().join("nextCursor"), message),
-            line,
-        ));
+        let message = "the list goes on after this page: fetch the rest and save it beside this file";
+        listing.notes.push((Note::warning("list_goes_on", Pointer::root().join("nextCursor"), message), line));
     }
     listing
 }
@@ -167,8 +154,7 @@ fn entry(mut tool: Marked, foreign: bool) -> Found {
 
 /// Moves the members of an object up into another one.
 fn lift(mut from: Marked, to: &mut Marked) {
-    let names: Vec<_> =
-        from.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
+    let names: Vec<_> = from.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
     for name in names {
         if let Some(member) = from.remove(&name) {
             to.insert(&name, member);
@@ -179,15 +165,12 @@ fn lift(mut from: Marked, to: &mut Marked) {
 /// Sorts the keys of a foreign tool into those that are read and those that are kept.
 fn translate(mut tool: Marked) -> Found {
     let contract_keys = keys_of("Contract");
-    let names: Vec<_> =
-        tool.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
+    let names: Vec<_> = tool.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
     let (mut kept, mut notes) = (Object::default(), Vec::new());
     for name in names.into_iter().filter(|name| !READ.contains(&&**name)) {
         let path = Pointer::root().join(&name);
         if contract_keys.contains(&&*name) {
-            let message = format!(
-                "`{name}` is no key of a foreign list: write the tool into a file of `tools: [...]`"
-            );
+            let message = format!("`{name}` is no key of a foreign list: write the tool into a file of `tools: [...]`");
             notes.push(Note::error("unknown_key", path, message));
         } else if let Some(member) = tool.remove(&name) {
             let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
@@ -201,9 +184,7 @@ fn translate(mut tool: Marked) -> Found {
 /// A tool that its provider runs: there is nothing to call here.
 fn built_in(mut tool: Marked, kind: &str) -> Found {
     let shown: String = kind.chars().take(80).flat_map(char::escape_debug).collect();
-    let message = format!(
-        "a tool of type `{shown}` is run by its provider, not by a host: remove it from the list"
-    );
+    let message = format!("a tool of type `{shown}` is run by its provider, not by a host: remove it from the list");
     let notes = vec![Note::error("not_a_function", Pointer::root().join("type"), message)];
     let lines = tool.lines.without_children();
     let name = tool.remove("name").or_else(|| tool.remove("type"));
@@ -259,10 +240,7 @@ mod tests {
                     r#"a echo d {"type":"object"} {"newer":1,"annotations":{"readOnlyHint":true},"_meta":{},"execution":{},"icons":[]}"#
                 ]
             );
-            assert_eq!(
-                reports(&text),
-                ["a accepted kept_key", " accepted_with_warning list_goes_on"]
-            );
+            assert_eq!(reports(&text), ["a accepted kept_key", " accepted_with_warning list_goes_on"]);
         }
         assert_eq!(reports(r#"{"jsonrpc":"2.0","id":1,"error":{}}"#), [" quarantined missing_key"]);
         assert_eq!(reports(r#"{"nextCursor":null,"tools":[]}"#), Vec::<String>::new());
@@ -275,10 +253,7 @@ mod tests {
             {"type":"web_search"},{"type":"custom","name":"c","format":{}}]"#;
         assert_eq!(
             served(text),
-            [
-                r#"a echo d {"title":"P"} {"strict":true}"#,
-                r#"b echo - {"type":"object"} {"strict":false}"#
-            ]
+            [r#"a echo d {"title":"P"} {"strict":true}"#, r#"b echo - {"type":"object"} {"strict":false}"#]
         );
         assert_eq!(
             reports(text),
@@ -306,19 +281,13 @@ mod tests {
         );
         assert_eq!(
             reports(text),
-            [
-                "a accepted kept_key",
-                "b accepted ",
-                "bash quarantined not_a_function",
-                " quarantined wrong_type"
-            ]
+            ["a accepted kept_key", "b accepted ", "bash quarantined not_a_function", " quarantined wrong_type"]
         );
     }
 
     #[test]
     fn a_foreign_list_cannot_say_what_runs_its_tools() {
-        let loaded =
-            load(r#"[{"name":"a","input_schema":{},"execute":{"command":{"argv":["sh"]}}}]"#);
+        let loaded = load(r#"[{"name":"a","input_schema":{},"execute":{"command":{"argv":["sh"]}}}]"#);
         assert!(matches!(loaded.catalog.get("a"), Some(Entry::Quarantined(_))));
         assert_eq!(
             loaded.reports[0].notes[0].message,
@@ -331,10 +300,7 @@ mod tests {
         let text = r#"{"tools":[{"name":"a","parameters":{"type":"object"}}],"default":{}}"#;
         assert_eq!(reports(text), ["a quarantined unknown_key", " quarantined unknown_key"]);
         let loaded = load(text);
-        assert_eq!(
-            loaded.reports[1].notes[0].message,
-            "unknown key `default`; did you mean `defaults`?"
-        );
+        assert_eq!(loaded.reports[1].notes[0].message, "unknown key `default`; did you mean `defaults`?");
         assert_eq!(loaded.reports[1].status, Status::Quarantined);
         assert_eq!(reports(r#"{"tools":{}}"#), [" quarantined wrong_type"]);
     }

@@ -74,9 +74,7 @@ pub enum LoadError {
 pub fn load_paths(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, LoadError> {
     let mut contracts = Vec::new();
     for path in paths {
-        for file in files_of(path)
-            .map_err(|source| LoadError::Unreachable { path: path.clone(), source })?
-        {
+        for file in files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })? {
             load_file(&file, options, &mut contracts);
         }
     }
@@ -121,25 +119,15 @@ fn syntax_of(file: &Path) -> Option<Syntax> {
 fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
     let file: Arc<str> = path.display().to_string().into();
     let Some(syntax) = syntax_of(path) else {
-        let message =
-            "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
-        contracts.push(unread(
-            vec![Note::error("unknown_file_type", Pointer::root(), message)],
-            Some(&file),
-            1,
-        ));
+        let message = "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
+        contracts.push(unread(vec![Note::error("unknown_file_type", Pointer::root(), message)], Some(&file), 1));
         return;
     };
     match read_file(path) {
         Ok(text) => load_text(&text, syntax, Some(&file), options, contracts),
         Err(error) => {
-            let message =
-                format!("cannot be read: {error}: check that it exists and who may read it");
-            contracts.push(unread(
-                vec![Note::error("unreadable", Pointer::root(), message)],
-                Some(&file),
-                1,
-            ));
+            let message = format!("cannot be read: {error}: check that it exists and who may read it");
+            contracts.push(unread(vec![Note::error("unreadable", Pointer::root(), message)], Some(&file), 1));
         }
     }
 }
@@ -176,11 +164,7 @@ mod tests {
             let place = note.place.as_ref().unwrap().to_string();
             format!("{name} {} {} {}", place.rsplit('/').next().unwrap(), note.code, note.path)
         };
-        loaded
-            .reports
-            .iter()
-            .flat_map(|report| report.notes.iter().map(|note| line(&report.name, note)))
-            .collect()
+        loaded.reports.iter().flat_map(|report| report.notes.iter().map(|note| line(&report.name, note))).collect()
     }
 
     #[test]
@@ -226,9 +210,7 @@ mod tests {
         let said: Vec<_> = loaded
             .catalog
             .served()
-            .map(|tool| {
-                (&*tool.name, tool.executor.name(), tool.arguments.formats, tool.arguments.received)
-            })
+            .map(|tool| (&*tool.name, tool.executor.name(), tool.arguments.formats, tool.arguments.received))
             .collect();
         let omit = crate::tools::Received::Omit;
         assert_eq!(said, [("a", "echo", false, omit), ("b", "host", true, omit)]);
@@ -263,21 +245,15 @@ mod tests {
     #[test]
     fn lifted_openai_functions_keep_their_lines() {
         let text = "[{\n\"type\": \"function\",\n\"function\": {\n\"name\": \"a\",\n\"parameters\": {\n\"type\": \"string\"}}}]";
-        assert_eq!(
-            remarks(&load(&folder(&[("tools.json", text)]))),
-            ["a tools.json:6 root_not_object /type"]
-        );
+        assert_eq!(remarks(&load(&folder(&[("tools.json", text)]))), ["a tools.json:6 root_not_object /type"]);
     }
 
     #[test]
     fn a_path_that_is_missing_is_an_error_and_a_file_of_another_kind_a_report() {
         let folder = folder(&[("a.txt", "")]);
-        let missing = load_paths(&[folder.path().join("none")], &LoadOptions::default())
-            .unwrap_err()
-            .to_string();
+        let missing = load_paths(&[folder.path().join("none")], &LoadOptions::default()).unwrap_err().to_string();
         assert!(
-            missing.contains("none: ")
-                && missing.ends_with("name a contract file, or a folder of them"),
+            missing.contains("none: ") && missing.ends_with("name a contract file, or a folder of them"),
             "{missing}"
         );
         let loaded = load_paths(&[folder.path().join("a.txt")], &LoadOptions::default()).unwrap();
@@ -289,8 +265,7 @@ mod tests {
     fn a_config_map_is_read_through_its_links() {
         let folder = folder(&[]);
         fs::create_dir(folder.path().join("..2026")).unwrap();
-        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {type: object}\n")
-            .unwrap();
+        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {type: object}\n").unwrap();
         std::os::unix::fs::symlink("..2026", folder.path().join("..data")).unwrap();
         std::os::unix::fs::symlink("..data/a.yaml", folder.path().join("a.yaml")).unwrap();
         std::os::unix::fs::symlink("..data/gone.yaml", folder.path().join("gone.yaml")).unwrap();
@@ -316,9 +291,6 @@ mod tests {
                 assert_eq!(report.status, Status::Quarantined, "{text}");
             }
         }
-        assert_eq!(
-            load_document(b"\xff", &LoadOptions::default()).reports[0].notes[0].code,
-            "syntax"
-        );
+        assert_eq!(load_document(b"\xff", &LoadOptions::default()).reports[0].notes[0].code, "syntax");
     }
 }

@@ -113,8 +113,7 @@ impl Shim {
             match Change::of(step) {
                 Ok(change) => changes.push(change),
                 Err((keys, message)) => {
-                    let path =
-                        keys.iter().fold(Pointer::root().join(index), |path, key| path.join(key));
+                    let path = keys.iter().fold(Pointer::root().join(index), |path, key| path.join(key));
                     notes.push(Note::error("wrong_value", path, message));
                 }
             }
@@ -128,10 +127,7 @@ impl Shim {
     }
 
     /// Brings arguments into the new shape and lists what was changed.
-    pub fn apply<'a>(
-        &self,
-        arguments: &'a Json,
-    ) -> Result<(Cow<'a, Json>, Vec<Repair>), Box<ShimConflict>> {
+    pub fn apply<'a>(&self, arguments: &'a Json) -> Result<(Cow<'a, Json>, Vec<Repair>), Box<ShimConflict>> {
         let mut shaped = Cow::Borrowed(arguments);
         let mut repairs = Vec::new();
         for change in &self.0 {
@@ -149,12 +145,8 @@ impl Change {
         match step {
             Step::Rename { from, to } => {
                 let (from, to) = (place(["rename", "from"], from)?, place(["rename", "to"], to)?);
-                if from.split_last().map(|(parent, _)| parent)
-                    != to.split_last().map(|(parent, _)| parent)
-                {
-                    let message = format!(
-                        "`rename` stays in one object, and `{from}` and `{to}` do not: use `move`"
-                    );
+                if from.split_last().map(|(parent, _)| parent) != to.split_last().map(|(parent, _)| parent) {
+                    let message = format!("`rename` stays in one object, and `{from}` and `{to}` do not: use `move`");
                     return Err((["rename", "to"], message));
                 }
                 Self::relocation("rename", from, to)
@@ -177,9 +169,7 @@ impl Change {
 
     fn relocation(op: &'static str, from: Pointer, to: Pointer) -> Result<Self, Wrong> {
         if from.is_within(&to) || to.is_within(&from) {
-            let message = format!(
-                "`{from}` and `{to}` are one inside the other: `unwrap` lifts what an object holds"
-            );
+            let message = format!("`{from}` and `{to}` are one inside the other: `unwrap` lifts what an object holds");
             return Err(([op, "to"], message));
         }
         Ok(Self::Move { op, from, to })
@@ -189,13 +179,7 @@ impl Change {
 fn place(keys: [&'static str; 2], text: &str) -> Result<Pointer, Wrong> {
     match Pointer::parse(text) {
         Some(pointer) if pointer != Pointer::root() => Ok(pointer),
-        _ => Err((
-            keys,
-            format!(
-                "`{}` is no JSON Pointer to a member: write it like `/name`",
-                text.escape_debug()
-            ),
-        )),
+        _ => Err((keys, format!("`{}` is no JSON Pointer to a member: write it like `/name`", text.escape_debug()))),
     }
 }
 
@@ -219,27 +203,17 @@ mod tests {
                 {"drop":{"at":""}},{"wrap":{"at":"/ok"}}]"#,
         ))
         .unwrap_err();
-        let found: Vec<_> =
-            notes.iter().map(|note| (note.path.to_string(), note.message.as_str())).collect();
+        let found: Vec<_> = notes.iter().map(|note| (note.path.to_string(), note.message.as_str())).collect();
         assert_eq!(
             found,
             [
-                (
-                    "/0/rename/from".to_owned(),
-                    "`a` is no JSON Pointer to a member: write it like `/name`"
-                ),
-                (
-                    "/1/rename/to".to_owned(),
-                    "`rename` stays in one object, and `/a/x` and `/b` do not: use `move`"
-                ),
+                ("/0/rename/from".to_owned(), "`a` is no JSON Pointer to a member: write it like `/name`"),
+                ("/1/rename/to".to_owned(), "`rename` stays in one object, and `/a/x` and `/b` do not: use `move`"),
                 (
                     "/2/move/to".to_owned(),
                     "`/a` and `/a/b` are one inside the other: `unwrap` lifts what an object holds"
                 ),
-                (
-                    "/3/drop/at".to_owned(),
-                    "`` is no JSON Pointer to a member: write it like `/name`"
-                ),
+                ("/3/drop/at".to_owned(), "`` is no JSON Pointer to a member: write it like `/name`"),
             ]
         );
     }

@@ -68,8 +68,7 @@ pub(super) fn read(text: &[u8], syntax: Syntax) -> Result<Vec<Marked>, Unreadabl
     }
     let text = std::str::from_utf8(text).map_err(|error| {
         let (before, _) = text.split_at(error.valid_up_to());
-        let line_start =
-            before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         let line = before.split(|byte| *byte == b'\n').count();
         Unreadable::syntax(line, 1 + before.len() - line_start, "not UTF-8: save the file as UTF-8")
     })?;
@@ -90,31 +89,19 @@ fn json(text: &str) -> Result<Vec<Marked>, Unreadable> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let limits = ParseLimits {
-        max_depth: MAX_DEPTH,
-        max_bytes: MAX_BYTES,
-        max_keys: MAX_VALUES,
-        allow_nul: false,
-    };
-    let value = parse(text.as_bytes(), &limits).map_err(|error| {
-        Unreadable::syntax(error.line, error.column, &format!("{}{}", error.kind, remedy(&error)))
-    })?;
+    let limits = ParseLimits { max_depth: MAX_DEPTH, max_bytes: MAX_BYTES, max_keys: MAX_VALUES, allow_nul: false };
+    let value = parse(text.as_bytes(), &limits)
+        .map_err(|error| Unreadable::syntax(error.line, error.column, &format!("{}{}", error.kind, remedy(&error))))?;
     Ok(vec![Marked { lines: Lines::of_json(text), value }])
 }
 
 fn remedy(error: &ParseError) -> &'static str {
     match error.kind {
-        ParseErrorKind::Syntax(_) => {
-            ": correct the JSON here; comments and trailing commas are no part of it"
-        }
+        ParseErrorKind::Syntax(_) => ": correct the JSON here; comments and trailing commas are no part of it",
         ParseErrorKind::Truncated => ": close what is open",
-        ParseErrorKind::Trailing => {
-            ": a JSON file holds one value; put several tools into `tools: [...]`"
-        }
+        ParseErrorKind::Trailing => ": a JSON file holds one value; put several tools into `tools: [...]`",
         ParseErrorKind::DuplicateKey(_) => ": remove one of them",
-        ParseErrorKind::InvalidUnicode | ParseErrorKind::ForbiddenNul => {
-            ": write another character"
-        }
+        ParseErrorKind::InvalidUnicode | ParseErrorKind::ForbiddenNul => ": write another character",
         ParseErrorKind::TooDeep(_) => ": flatten it",
         ParseErrorKind::TooLarge(_) | ParseErrorKind::TooManyKeys(_) => ": split the file",
     }
@@ -126,17 +113,11 @@ impl Marked {
         let (mut value, mut lines) = (&self.value, &self.lines);
         for step in path.steps() {
             let below = match value {
-                Json::Object(members) => {
-                    members.get_full(step.as_str()).map(|(index, _, member)| (index, member))
-                }
-                Json::Array(items) => {
-                    step.parse::<usize>().ok().and_then(|index| Some((index, items.get(index)?)))
-                }
+                Json::Object(members) => members.get_full(step.as_str()).map(|(index, _, member)| (index, member)),
+                Json::Array(items) => step.parse::<usize>().ok().and_then(|index| Some((index, items.get(index)?))),
                 Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
             };
-            let Some((member, below)) =
-                below.and_then(|(index, member)| Some((member, lines.child(index)?)))
-            else {
+            let Some((member, below)) = below.and_then(|(index, member)| Some((member, lines.child(index)?))) else {
                 break;
             };
             (value, lines) = (member, below);
@@ -162,16 +143,12 @@ impl Marked {
     /// The items of an array; the value itself if it is no array.
     pub(super) fn into_items(self) -> Result<Vec<Self>, Self> {
         match self.value {
-            Json::Array(items) => Ok(items
-                .into_iter()
-                .zip(self.lines.children)
-                .map(|(value, lines)| Self { value, lines })
-                .collect()),
-            value @ (Json::Null
-            | Json::Bool(_)
-            | Json::Number(_)
-            | Json::String(_)
-            | Json::Object(_)) => Err(Self { value, lines: self.lines }),
+            Json::Array(items) => {
+                Ok(items.into_iter().zip(self.lines.children).map(|(value, lines)| Self { value, lines }).collect())
+            }
+            value @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_)) => {
+                Err(Self { value, lines: self.lines })
+            }
         }
     }
 }
@@ -189,15 +166,9 @@ mod tests {
     fn json_places_have_the_lines_of_their_keys() {
         let text = "{\n  \"a\": {\n    \"b\\n\\\"\": [\n      1,\n      {\"c\": \"x\\\\\"}]\n  },\n  \"d\"\n: 2}";
         let document = read(text.as_bytes(), Syntax::Json).unwrap().remove(0);
-        for (path, line) in [
-            ("", 1),
-            ("/a", 2),
-            ("/a/b\n\"", 3),
-            ("/a/b\n\"/0", 4),
-            ("/a/b\n\"/1/c", 5),
-            ("/d", 7),
-            ("/a/none/x", 2),
-        ] {
+        for (path, line) in
+            [("", 1), ("/a", 2), ("/a/b\n\"", 3), ("/a/b\n\"/0", 4), ("/a/b\n\"/1/c", 5), ("/d", 7), ("/a/none/x", 2)]
+        {
             assert_eq!(document.line(&Pointer::parse(path).unwrap()), line, "{path}");
         }
     }

@@ -3,3 +3,5 @@
 #![cfg(test)]
 
 mod floors;
+mod run_stream;
+mod stand;

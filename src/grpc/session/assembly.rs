@@ -109,16 +109,15 @@ impl Assembly {
 
     /// The call that a piece belongs to; without an index, the only open one.
     fn open_call(&mut self, index: Option<u32>) -> Result<&mut Draft, Misfit> {
-        let found = match index {
-            Some(index) => usize::try_from(index).ok().and_then(|index| self.calls.get_mut(index)),
-            None => {
-                let mut open = self.calls.iter_mut().filter(|draft| draft.state == State::Open);
-                let first = open.next();
-                if open.next().is_some() {
-                    return Err(Misfit::Malformed("several calls are open: the frame must name the index of its call"));
-                }
-                first
+        let found = if let Some(index) = index {
+            usize::try_from(index).ok().and_then(|index| self.calls.get_mut(index))
+        } else {
+            let mut open = self.calls.iter_mut().filter(|draft| draft.state == State::Open);
+            let first = open.next();
+            if open.next().is_some() {
+                return Err(Misfit::Malformed("several calls are open: the frame must name the index of its call"));
             }
+            first
         };
         let draft = found.ok_or(Misfit::UnknownCall("no such call has started"))?;
         if draft.state == State::Ended {
@@ -139,17 +138,14 @@ impl Assembly {
     /// The batch is over. An eager one is already running; the feed of another one is returned.
     pub(super) fn finish(mut self, finish: Finish) -> Option<Feed> {
         let rest = self.calls.iter_mut().skip(self.fed).map(Draft::take);
-        match self.eager {
-            Some(feeder) => {
-                rest.for_each(|fed| feeder.feed(fed));
-                feeder.feed(Fed::End(finish));
-                None
-            }
-            None => {
-                let calls = rest.collect();
-                Some(Feed::whole(self.id, self.mode, calls, finish))
-            }
+        let Some(feeder) = self.eager else {
+            return Some(Feed::whole(self.id, self.mode, rest.collect(), finish));
+        };
+        for fed in rest {
+            feeder.feed(fed);
         }
+        feeder.feed(Fed::End(finish));
+        None
     }
 }
 

@@ -7,6 +7,7 @@ use tracing::info;
 use super::{
     Phase, Session,
     assembly::{Assembly, Misfit},
+    reply::Answered,
 };
 use crate::{
     call::Finish,
@@ -32,15 +33,15 @@ impl Session {
                 self.batch = Phase::Running(Arc::clone(&id));
                 self.start(Feed::from(decode::batch(id, batch)));
             }),
-            Some(Frame::BatchStart(start)) => self.begin(&batch_id).map(|id| self.assemble(id, &start)),
+            Some(Frame::BatchStart(start)) => self.begin(&batch_id).map(|id| self.assemble(id, start)),
             Some(Frame::CallStart(start)) => self.piece(&batch_id, |assembly| assembly.start(index, start)),
             Some(Frame::ArgumentsDelta(delta)) => self.piece(&batch_id, |assembly| assembly.delta(index, &delta.data)),
             Some(Frame::CallEnd(proto::CallEnd {})) => self.piece(&batch_id, |assembly| assembly.end(index)),
             Some(Frame::BatchEnd(end)) => self.end_batch(&batch_id, decode::finish(end.finish)),
             Some(Frame::ToolOutcome(outcome)) => self.outcome((&batch_id, index), outcome),
-            Some(Frame::ToolProgress(progress)) => self.with_call((&batch_id, index), |host, place| {
-                host.sign_of_life(place, decode::progress(progress))
-            }),
+            Some(Frame::ToolProgress(progress)) => {
+                self.with_call((&batch_id, index), |host, place| host.sign_of_life(place, decode::progress(progress)))
+            }
             Some(Frame::PolicyDecision(decision)) => self.decision((&batch_id, index), decision),
             Some(Frame::Cancel(cancel)) => self.cancel(&batch_id, index, &cancel.reason),
             Some(Frame::EndRun(end)) => {
@@ -50,7 +51,8 @@ impl Session {
             }
         };
         if let Err((reason, message)) = rejected {
-            self.replies.rejected(frame_id, &batch_id, index, reason, message).await;
+            let answered = Answered { frame_id, batch: &batch_id, index };
+            self.replies.rejected(&answered, reason, message).await;
         }
         self.check_size()
     }
@@ -80,7 +82,7 @@ impl Session {
         id.unwrap_or_default()
     }
 
-    fn assemble(&mut self, id: Arc<str>, start: &proto::BatchStart) {
+    fn assemble(&mut self, id: Arc<str>, start: proto::BatchStart) {
         let mode = decode::mode(start.mode());
         if start.eager {
             let (assembly, feed) = Assembly::eager(id, mode, self.run.capacity());
@@ -115,7 +117,7 @@ impl Session {
                 self.complete(assembly, finish);
                 Ok(())
             }
-            other => {
+            other @ (Phase::Assembling(_) | Phase::Idle | Phase::Running(_)) => {
                 self.batch = other;
                 Err(no_such_batch())
             }

@@ -25,8 +25,10 @@ pub(super) async fn open(
     inbound: &mut Streaming<proto::RunRequest>,
     out: &Out,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Signal>), Fault> {
-    let first = tokio::time::timeout(PATIENCE, inbound.message());
-    let first = first.await.map_err(|_| Fault::Silent(PATIENCE))?.ok().flatten().ok_or(Fault::NotOpened)?;
+    let Ok(first) = tokio::time::timeout(PATIENCE, inbound.message()).await else {
+        return Err(Fault::Silent(PATIENCE));
+    };
+    let first = first.ok().flatten().ok_or(Fault::NotOpened)?;
     let Some(proto::run_request::Frame::Open(open)) = first.frame else { return Err(Fault::NotOpened) };
     if stopping.drain.is_cancelled() {
         return Err(Fault::Draining);

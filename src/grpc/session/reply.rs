@@ -25,6 +25,13 @@ pub(super) struct Replies {
     delivery: proto::Delivery,
 }
 
+/// The ids of a frame of the host that is answered.
+pub(super) struct Answered<'a> {
+    pub(super) frame_id: u64,
+    pub(super) batch: &'a str,
+    pub(super) index: Option<u32>,
+}
+
 impl Replies {
     pub(super) fn new(out: Out, delivery: proto::Delivery) -> Self {
         Self { out, delivery }
@@ -45,17 +52,11 @@ impl Replies {
         self.send(reply_to, "", None, Frame::Opened(opened)).await;
     }
 
-    pub(super) async fn rejected(
-        &self,
-        reply_to: u64,
-        batch: &str,
-        index: Option<u32>,
-        reason: RejectReason,
-        message: String,
-    ) {
+    pub(super) async fn rejected(&self, frame: &Answered<'_>, reason: RejectReason, message: String) {
+        let Answered { frame_id, batch, index } = *frame;
         info!(batch, index, reason = reason.as_str_name(), message, "a frame was rejected");
         let rejected = proto::FrameRejected { reason: reason.into(), message };
-        self.send(reply_to, batch, index, Frame::FrameRejected(rejected)).await;
+        self.send(frame_id, batch, index, Frame::FrameRejected(rejected)).await;
     }
 
     pub(super) async fn draining(&self, grace: Duration) {

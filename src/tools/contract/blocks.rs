@@ -23,11 +23,7 @@ fn at(block: &str, key: &str) -> Pointer {
 }
 
 /// How arguments are read.
-pub(super) fn argument_rules(
-    block: Arguments,
-    profile: Profile,
-    remarks: &mut Remarks<'_>,
-) -> ArgumentRules {
+pub(super) fn argument_rules(block: Arguments, profile: Profile, remarks: &mut Remarks<'_>) -> ArgumentRules {
     let profile = match block.profile {
         None => profile,
         Some(ProfileName::Strict) => Profile::Strict,
@@ -56,21 +52,14 @@ pub(super) fn argument_rules(
 }
 
 fn absent_profile(name: &str, instead: Profile, remarks: &mut Remarks<'_>) -> Profile {
-    remarks.add(not_in_this_build(
-        at("arguments", "profile"),
-        &format!("profile: {name}"),
-        "it has `strict`",
-    ));
+    remarks.add(not_in_this_build(at("arguments", "profile"), &format!("profile: {name}"), "it has `strict`"));
     instead
 }
 
 fn pointer(text: &str, path: Pointer, remarks: &mut Remarks<'_>) -> Option<Pointer> {
     let pointer = Pointer::parse(text).filter(|pointer| *pointer != Pointer::root());
     if pointer.is_none() {
-        let message = format!(
-            "`{}` is no JSON Pointer to an argument: write it like `/id`",
-            text.escape_debug()
-        );
+        let message = format!("`{}` is no JSON Pointer to an argument: write it like `/id`", text.escape_debug());
         remarks.add(Note::error("wrong_value", path, message));
     }
     pointer
@@ -112,32 +101,20 @@ pub(super) fn times(
     let deadline = deadline.and_then(|text| time("deadline", text, remarks));
     if timeout.zip(deadline).is_some_and(|(timeout, deadline)| deadline < timeout) {
         let message = "`deadline` is shorter than `timeout`, so that `timeout` never happens: lengthen the one or shorten the other";
-        remarks.add(Note::warning(
-            "deadline_before_timeout",
-            Pointer::root().join("deadline"),
-            message,
-        ));
+        remarks.add(Note::warning("deadline_before_timeout", Pointer::root().join("deadline"), message));
     }
     (timeout, deadline)
 }
 
 fn time(key: &str, text: &str, remarks: &mut Remarks<'_>) -> Option<Duration> {
     let why = match humantime::parse_duration(text) {
-        Ok(time) if time.is_zero() => {
-            "no call could be answered in no time: write a longer one, or remove the key"
-        }
-        Ok(time) if time > MAX_TIME => {
-            "longer than 30 days: write a shorter one, or remove the key"
-        }
+        Ok(time) if time.is_zero() => "no call could be answered in no time: write a longer one, or remove the key",
+        Ok(time) if time > MAX_TIME => "longer than 30 days: write a shorter one, or remove the key",
         Ok(time) => return Some(time),
         Err(_) => "no duration: write it like `30s`, `100ms` or `2m`",
     };
     let shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
-    remarks.add(Note::error(
-        "wrong_value",
-        Pointer::root().join(key),
-        format!("`{shown}` is {why}"),
-    ));
+    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{shown}` is {why}")));
     None
 }
 

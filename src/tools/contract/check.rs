@@ -48,19 +48,13 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|known| (strsim::osa_distance(&word, &known.to_lowercase()), *known))
-        .filter(|(distance, known)| {
-            *distance <= known.chars().count().max(word.chars().count()) / 3
-        })
+        .filter(|(distance, known)| *distance <= known.chars().count().max(word.chars().count()) / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
 }
 
 fn properties(schema: &Json) -> impl Iterator<Item = &str> {
-    schema
-        .get("properties")
-        .and_then(Json::as_object)
-        .into_iter()
-        .flat_map(|members| members.keys().map(|key| &**key))
+    schema.get("properties").and_then(Json::as_object).into_iter().flat_map(|members| members.keys().map(|key| &**key))
 }
 
 struct Walk {
@@ -98,11 +92,7 @@ impl Walk {
     }
 
     fn wrong_type(&mut self, schema: &Json, expected: &str, value: &Json, path: &Pointer) {
-        let example = schema
-            .get("examples")
-            .and_then(Json::as_array)
-            .and_then(<[Json]>::first)
-            .and_then(Json::as_str);
+        let example = schema.get("examples").and_then(Json::as_array).and_then(<[Json]>::first).and_then(Json::as_str);
         let example = example.map(|example| format!(" such as `{example}`")).unwrap_or_default();
         let expected = if expected == "integer" { "whole number from 0" } else { expected };
         let message = format!("expected {expected}{example}, got {}", value.kind());
@@ -138,11 +128,8 @@ impl Walk {
         match value {
             Json::String(word) if words.contains(&&**word) => {}
             Json::String(word) if !words.is_empty() => {
-                let message = format!(
-                    "`{}` is not known here, expected {expected}; {}",
-                    short(word),
-                    suggestion(word, &words)
-                );
+                let message =
+                    format!("`{}` is not known here, expected {expected}; {}", short(word), suggestion(word, &words));
                 self.notes.push(Note::error("wrong_value", path.clone(), message));
             }
             Json::Object(members) if !blocks.is_empty() => {
@@ -157,12 +144,7 @@ impl Walk {
                     self.notes.push(Note::error("wrong_value", path.clone(), message));
                 }
             }
-            Json::Null
-            | Json::Bool(_)
-            | Json::Number(_)
-            | Json::String(_)
-            | Json::Array(_)
-            | Json::Object(_) => {
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
                 let message = format!("expected {expected}, got {}", value.kind());
                 self.notes.push(Note::error("wrong_type", path.clone(), message));
             }
@@ -193,10 +175,7 @@ fn resolve(schema: &Json) -> (&Json, bool) {
     let (mut schema, mut optional) = (schema, false);
     loop {
         if let Some(definition) = schema.get("$ref").and_then(Json::as_str) {
-            let target = definition
-                .strip_prefix('#')
-                .and_then(Pointer::parse)
-                .and_then(|path| path.find(&SCHEMA));
+            let target = definition.strip_prefix('#').and_then(Pointer::parse).and_then(|path| path.find(&SCHEMA));
             schema = target.unwrap_or(&Json::Null);
         } else if let Some([inner, null]) = schema.get("anyOf").and_then(Json::as_array) {
             optional |= null.get("type").and_then(Json::as_str) == Some("null");
@@ -212,9 +191,7 @@ fn resolve(schema: &Json) -> (&Json, bool) {
 /// The type that is asked for, beside null.
 fn type_name(schema: &Json) -> Option<&str> {
     let types = schema.get("type")?;
-    types
-        .as_str()
-        .or_else(|| types.as_array()?.iter().filter_map(Json::as_str).find(|name| *name != "null"))
+    types.as_str().or_else(|| types.as_array()?.iter().filter_map(Json::as_str).find(|name| *name != "null"))
 }
 
 #[cfg(test)]
@@ -224,10 +201,7 @@ mod tests {
 
     fn notes(contract: &str) -> Vec<String> {
         let value = parse(contract.as_bytes(), &ParseLimits::default()).unwrap();
-        check("Contract", &value)
-            .iter()
-            .map(|note| format!("{} {}: {}", note.code, note.path, note.message))
-            .collect()
+        check("Contract", &value).iter().map(|note| format!("{} {}: {}", note.code, note.path, note.message)).collect()
     }
 
     #[test]

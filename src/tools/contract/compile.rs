@@ -42,10 +42,7 @@ pub(in crate::tools) struct Terms<'a> {
 }
 
 /// Compiles a contract. The error says why the tool does not serve.
-pub(in crate::tools) fn compile(
-    found: Found,
-    terms: &Terms<'_>,
-) -> Result<Tool, Box<ContractReport>> {
+pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool, Box<ContractReport>> {
     let mut remarks = Remarks::of(&found.contract, terms.file);
     remarks.extend(found.notes);
     remarks.extend(check("Contract", &found.contract.value));
@@ -65,10 +62,7 @@ pub(in crate::tools) fn compile(
 
 /// What is kept for the host and not read: foreign keys, and those of the format.
 fn kept(mut kept: Object, contract: &mut Contract) -> Json {
-    let icons = contract
-        .icons
-        .take()
-        .map(|icons| Json::Array(icons.into_iter().map(|icon| icon.0.0).collect()));
+    let icons = contract.icons.take().map(|icons| Json::Array(icons.into_iter().map(|icon| icon.0.0).collect()));
     let objects = [
         ("annotations", contract.annotations.take()),
         ("_meta", contract.meta.take()),
@@ -76,9 +70,7 @@ fn kept(mut kept: Object, contract: &mut Contract) -> Json {
         ("constrained_sampling", contract.constrained_sampling.take()),
     ];
     let objects = objects.into_iter().map(|(key, object)| (key, object.map(|object| object.0.0)));
-    kept.extend(
-        objects.chain([("icons", icons)]).filter_map(|(key, value)| Some((key.into(), value?))),
-    );
+    kept.extend(objects.chain([("icons", icons)]).filter_map(|(key, value)| Some((key.into(), value?))));
     Json::Object(kept)
 }
 
@@ -97,11 +89,7 @@ fn assemble(
         let instead = "it has no policy engine; check in the tool, and remove the key";
         remarks.add(not_in_this_build(Pointer::root().join("rules"), "rules", instead));
     }
-    let block = contract.arguments.take().unwrap_or_default().or(terms
-        .defaults
-        .arguments
-        .clone()
-        .unwrap_or_default());
+    let block = contract.arguments.take().unwrap_or_default().or(terms.defaults.arguments.clone().unwrap_or_default());
     let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
     let options = SchemaOptions { formats: arguments.formats };
     let input = schemas::input(&mut contract, options, &mut remarks);
@@ -109,8 +97,7 @@ fn assemble(
     let shim = shim(&contract, &mut remarks);
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
-    let (timeout, deadline) =
-        blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
+    let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
 
     let kept = kept(foreign, &mut contract);
@@ -157,8 +144,8 @@ mod tests {
         call::Mode,
         json::Pointer,
         tools::{
-            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer,
-            Received, Status, load_document,
+            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Received, Status,
+            load_document,
         },
     };
 
@@ -176,11 +163,7 @@ mod tests {
     }
 
     fn remarks(report: &ContractReport) -> Vec<String> {
-        report
-            .notes
-            .iter()
-            .map(|note| format!("{} {}: {}", note.code, note.path, note.message))
-            .collect()
+        report.notes.iter().map(|note| format!("{} {}: {}", note.code, note.path, note.message)).collect()
     }
 
     /// The remarks on a quarantined tool `t` that says this beside its name and parameters.
@@ -194,15 +177,9 @@ mod tests {
     #[test]
     fn a_contract_that_says_little_gets_the_defaults() {
         let tool = tool(r#"{"name":"t","parameters":{"type":"object"}}"#);
-        assert_eq!(
-            (tool.executor.name(), tool.mode, tool.terminate),
-            ("host", Mode::Parallel, false)
-        );
+        assert_eq!((tool.executor.name(), tool.mode, tool.terminate), ("host", Mode::Parallel, false));
         assert_eq!((tool.accept.clone(), tool.timeout, tool.deadline), (None, None, None));
-        assert_eq!(
-            (tool.side_effect, tool.idempotent, tool.max_output_bytes),
-            (false, false, 1 << 19)
-        );
+        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 19));
         assert!(tool.arguments.formats && tool.shim.is_empty());
         assert_eq!((tool.kept.to_text(), tool.report.status), ("{}".to_owned(), Status::Accepted));
     }
@@ -224,23 +201,15 @@ mod tests {
         assert_eq!(tool.arguments.received, Received::Omit);
         let once_per = OncePer::Argument(Pointer::root().join("id"));
         assert_eq!(tool.accept, Some(Accept { once_per, in_doubt: InDoubt::Retry }));
-        assert_eq!(
-            tool.timeout.zip(tool.deadline),
-            Some((Duration::from_secs(30), Duration::from_mins(2)))
-        );
-        assert!(
-            tool.side_effect && tool.idempotent && tool.terminate && tool.mode == Mode::Sequential
-        );
+        assert_eq!(tool.timeout.zip(tool.deadline), Some((Duration::from_secs(30), Duration::from_mins(2))));
+        assert!(tool.side_effect && tool.idempotent && tool.terminate && tool.mode == Mode::Sequential);
         assert_eq!(tool.max_output_bytes, 9);
         let ExecutorSpec::Command(command) = &tool.executor else { panic!("{:?}", tool.executor) };
         assert_eq!(
             (command.argv.as_slice(), command.inherit.as_slice()),
             (["x", "y"].map(str::to_owned).as_slice(), ["PATH".to_owned()].as_slice())
         );
-        assert_eq!(
-            tool.kept.to_text(),
-            r#"{"annotations":{"n":1.0},"constrained_sampling":{"strict":"prefer"}}"#
-        );
+        assert_eq!(tool.kept.to_text(), r#"{"annotations":{"n":1.0},"constrained_sampling":{"strict":"prefer"}}"#);
     }
 
     #[test]
@@ -251,11 +220,7 @@ mod tests {
             (r#""submit":{}"#, &run, true),
             (r#""submit":{"once_per":"task"}"#, &task, true),
             (r#""execute":{"submit":{"once_per":"task"}}"#, &task, true),
-            (
-                r#""execute":{"submit":{}},"accept":{"once_per":"task"},"terminate":false"#,
-                &task,
-                false,
-            ),
+            (r#""execute":{"submit":{}},"accept":{"once_per":"task"},"terminate":false"#, &task, false),
             (r#""execute":{"host":{}},"accept":{"once_per":"run"}"#, &run, false),
             (r#""accept":{}"#, &run, false),
         ] {
@@ -290,10 +255,7 @@ mod tests {
     fn contradictions_and_impossible_values_are_refused() {
         for (said, start) in [
             (r#""submit":{},"execute":{"host":{}}"#, "conflicting_keys /submit"),
-            (
-                r#""submit":{"once_per":"run"},"accept":{"once_per":"run"}"#,
-                "conflicting_keys /accept/once_per",
-            ),
+            (r#""submit":{"once_per":"run"},"accept":{"once_per":"run"}"#, "conflicting_keys /accept/once_per"),
             (
                 r#""input_schema":{"type":"object","title":"x"}"#,
                 "conflicting_keys /input_schema: `parameters` and `input_schema`",
@@ -309,23 +271,11 @@ mod tests {
             (r#""output":{"max_bytes":0}"#, "wrong_value /output/max_bytes"),
             (r#""prepare":[{"drop":{"at":"x"}}]"#, "wrong_value /prepare/0/drop/at"),
             (r#""execute":{"command":{"argv":[]}}"#, "wrong_value /execute/command/argv"),
-            (
-                r#""execute":{"command":{"argv":["x"],"inherit":["A=B"]}}"#,
-                "wrong_value /execute/command/inherit",
-            ),
+            (r#""execute":{"command":{"argv":["x"],"inherit":["A=B"]}}"#, "wrong_value /execute/command/inherit"),
             (r#""execute":{"http":{"url":"ftp://x"}}"#, "wrong_value /execute/http/url"),
-            (
-                r#""execute":{"http":{"url":"http://x","headers":{"a b":"c"}}}"#,
-                "wrong_value /execute/http/headers/a b",
-            ),
-            (
-                r#""outputSchema":{"properties":{"a":{"$ref":"x"}}}"#,
-                "remote_reference /outputSchema/properties/a/$ref",
-            ),
-            (
-                r#""timout":"1s""#,
-                "unknown_key /timout: unknown key `timout`; did you mean `timeout`?",
-            ),
+            (r#""execute":{"http":{"url":"http://x","headers":{"a b":"c"}}}"#, "wrong_value /execute/http/headers/a b"),
+            (r#""outputSchema":{"properties":{"a":{"$ref":"x"}}}"#, "remote_reference /outputSchema/properties/a/$ref"),
+            (r#""timout":"1s""#, "unknown_key /timout: unknown key `timout`; did you mean `timeout`?"),
         ] {
             let notes = quarantine(said);
             assert_eq!(notes.len(), 1, "{said}: {notes:?}");
@@ -340,18 +290,12 @@ mod tests {
 
     #[test]
     fn a_root_that_is_no_object_is_refused_at_its_place_in_the_schema() {
-        for (schema, path) in [
-            (r#"{"type":"string"}"#, "/type"),
-            (r#"{"type":["string","null"]}"#, "/type"),
-            ("true", ""),
-        ] {
+        for (schema, path) in
+            [(r#"{"type":"string"}"#, "/type"), (r#"{"type":["string","null"]}"#, "/type"), ("true", "")]
+        {
             let loaded = load(&format!(r#"{{"name":"t","parameters":{schema}}}"#));
             let note = &loaded.reports[0].notes[0];
-            assert_eq!(
-                (note.code, note.path.to_string()),
-                ("root_not_object", path.to_owned()),
-                "{schema}"
-            );
+            assert_eq!((note.code, note.path.to_string()), ("root_not_object", path.to_owned()), "{schema}");
         }
         tool(r#"{"name":"t","parameters":{"type":["object","null"]}}"#);
     }
@@ -362,8 +306,7 @@ mod tests {
             "c":{"items":{"anyOf":[{"type":"string","default":1},{"type":"null","default":null}]}},"default":{"type":"string"}},
             "$defs":{"B":{"type":"string"}}}"##;
         let report = &load(&format!(r#"{{"name":"t","parameters":{schema}}}"#)).reports[0];
-        let found: Vec<_> =
-            report.notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect();
+        let found: Vec<_> = report.notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect();
         assert_eq!(
             found,
             [
@@ -377,23 +320,15 @@ mod tests {
 
     #[test]
     fn a_deadline_that_defeats_the_timeout_is_a_warning() {
-        let report =
-            &load(r#"{"name":"t","parameters":{"type":"object"},"timeout":"2s","deadline":"1s"}"#)
-                .reports[0];
-        assert_eq!(
-            (report.status, report.notes[0].code),
-            (Status::AcceptedWithWarning, "deadline_before_timeout")
-        );
+        let report = &load(r#"{"name":"t","parameters":{"type":"object"},"timeout":"2s","deadline":"1s"}"#).reports[0];
+        assert_eq!((report.status, report.notes[0].code), (Status::AcceptedWithWarning, "deadline_before_timeout"));
     }
 
     #[test]
     fn a_contract_without_name_or_parameters() {
         assert_eq!(load(r#"{"name":"","parameters":{}}"#).reports[0].notes[0].code, "wrong_value");
         assert_eq!(load(r#"{"parameters":{}}"#).reports[0].notes[0].code, "missing_key");
-        assert_eq!(
-            load(r#"{"name":"t","parameters":{}}"#).reports[0].notes[0].code,
-            "nothing_checked"
-        );
+        assert_eq!(load(r#"{"name":"t","parameters":{}}"#).reports[0].notes[0].code, "nothing_checked");
         assert_eq!(load(r#"{"name":"t"}"#).reports[0].notes[0].code, "no_parameters");
         assert_eq!(load("[1]").reports[0].notes[0].message, "expected object, got number");
         assert_eq!(load("7").reports[0].notes[0].code, "wrong_type");

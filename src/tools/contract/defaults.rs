@@ -40,20 +40,12 @@ fn collect<'a>(schema: &'a Json, path: &Pointer, found: &mut Vec<(Pointer, &'a J
         match value {
             _ if ONE.contains(&&**keyword) => collect(value, &at, found),
             Json::Array(parts) if LIST.contains(&&**keyword) => {
-                parts
-                    .iter()
-                    .enumerate()
-                    .for_each(|(index, part)| collect(part, &at.join(index), found));
+                parts.iter().enumerate().for_each(|(index, part)| collect(part, &at.join(index), found));
             }
             Json::Object(parts) if NAMED.contains(&&**keyword) => {
                 parts.iter().for_each(|(name, part)| collect(part, &at.join(name), found));
             }
-            Json::Null
-            | Json::Bool(_)
-            | Json::Number(_)
-            | Json::String(_)
-            | Json::Array(_)
-            | Json::Object(_) => {}
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {}
         }
     }
 }
@@ -61,13 +53,11 @@ fn collect<'a>(schema: &'a Json, path: &Pointer, found: &mut Vec<(Pointer, &'a J
 fn judge(whole: &Json, path: Pointer, part: &Json, options: SchemaOptions) -> Option<Note> {
     let default = part.get("default")?;
     let context = CONTEXT.iter().filter_map(|key| Some(((*key).into(), whole.get(key)?.clone())));
-    let alone: Object =
-        context.chain([("allOf".into(), Json::Array(vec![part.clone()]))]).collect();
+    let alone: Object = context.chain([("allOf".into(), Json::Array(vec![part.clone()]))]).collect();
     // A part that refers outside of `$defs` cannot be read alone, and is let be.
     let (alone, _) = Schema::compile(Json::Object(alone), &options).ok()?;
     (!alone.is_valid(default)).then(|| {
-        let message =
-            "the default breaks its own schema and must not be filled in: correct one of them";
+        let message = "the default breaks its own schema and must not be filled in: correct one of them";
         Note::warning("broken_default", path, message)
     })
 }

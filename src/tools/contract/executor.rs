@@ -59,7 +59,11 @@ fn allowed(executor: ExecutorSpec, author: Author) -> Result<ExecutorSpec, Vec<N
             );
             Err(vec![Note::error("executor_not_allowed", Pointer::root().join(executor.name()), message)])
         }
-        executor => Ok(executor),
+        ExecutorSpec::Http(_)
+        | ExecutorSpec::Command(_)
+        | ExecutorSpec::Host
+        | ExecutorSpec::Submit
+        | ExecutorSpec::Echo => Ok(executor),
     }
 }
 
@@ -89,10 +93,7 @@ fn http_spec(http: &Http, at: &Pointer) -> Result<ExecutorSpec, Vec<Note>> {
     let mut notes = Vec::new();
     let url = reqwest::Url::parse(&http.url);
     if !url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-        let message = format!(
-            "`{}` is no URL: write it like `http://127.0.0.1:8080/path`",
-            http.url.escape_debug()
-        );
+        let message = format!("`{}` is no URL: write it like `http://127.0.0.1:8080/path`", http.url.escape_debug());
         notes.push(Note::error("wrong_value", at.join("url"), message));
     }
     let headers = http.headers.clone().unwrap_or_default();
@@ -101,18 +102,14 @@ fn http_spec(http: &Http, at: &Pointer) -> Result<ExecutorSpec, Vec<Note>> {
         if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err()
             || reqwest::header::HeaderValue::from_str(value).is_err()
         {
-            let message = "no header of HTTP: use letters, digits and `-` for its name and visible characters for its value";
+            let message =
+                "no header of HTTP: use letters, digits and `-` for its name and visible characters for its value";
             notes.push(Note::error("wrong_value", at.join("headers").join(name), message));
         }
     }
-    let max_response_bytes =
-        cap(http.max_response_bytes, &at.join("max_response_bytes"), &mut notes);
+    let max_response_bytes = cap(http.max_response_bytes, &at.join("max_response_bytes"), &mut notes);
     if notes.is_empty() {
-        Ok(ExecutorSpec::Http(Arc::new(HttpSpec {
-            url: http.url.clone(),
-            headers,
-            max_response_bytes,
-        })))
+        Ok(ExecutorSpec::Http(Arc::new(HttpSpec { url: http.url.clone(), headers, max_response_bytes })))
     } else {
         Err(notes)
     }
@@ -121,19 +118,14 @@ fn http_spec(http: &Http, at: &Pointer) -> Result<ExecutorSpec, Vec<Note>> {
 fn command_spec(command: &Command, at: &Pointer) -> Result<ExecutorSpec, Vec<Note>> {
     let mut notes = Vec::new();
     if command.argv.first().is_none_or(String::is_empty) {
-        let message =
-            "no program: write it as the first item, like `[\"/usr/bin/python3\", \"tool.py\"]`";
+        let message = "no program: write it as the first item, like `[\"/usr/bin/python3\", \"tool.py\"]`";
         notes.push(Note::error("wrong_value", at.join("argv"), message));
     }
     let env = command.env.clone().unwrap_or_default();
     let inherit = command.inherit.clone().unwrap_or_else(|| vec!["PATH".to_owned()]);
-    let names =
-        env.keys().map(|name| ("env", name)).chain(inherit.iter().map(|name| ("inherit", name)));
+    let names = env.keys().map(|name| ("env", name)).chain(inherit.iter().map(|name| ("inherit", name)));
     for (key, name) in names.filter(|(_, name)| name.is_empty() || name.contains('=')) {
-        let message = format!(
-            "`{}` is no name of a variable: it is not empty and has no `=`",
-            name.escape_debug()
-        );
+        let message = format!("`{}` is no name of a variable: it is not empty and has no `=`", name.escape_debug());
         notes.push(Note::error("wrong_value", at.join(key), message));
     }
     let max_output_bytes = cap(command.max_output_bytes, &at.join("max_output_bytes"), &mut notes);
@@ -146,11 +138,7 @@ fn command_spec(command: &Command, at: &Pointer) -> Result<ExecutorSpec, Vec<Not
 
 fn cap(bytes: Option<usize>, at: &Pointer, notes: &mut Vec<Note>) -> usize {
     if bytes == Some(0) {
-        notes.push(Note::error(
-            "wrong_value",
-            at.clone(),
-            "nothing could be read: write at least 1",
-        ));
+        notes.push(Note::error("wrong_value", at.clone(), "nothing could be read: write at least 1"));
     }
     bytes.unwrap_or(DEFAULT_ANSWER_BYTES)
 }

@@ -18,19 +18,12 @@ use crate::{
 /// Any JSON value, number for number as it was written.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(transparent)]
-pub(in crate::tools) struct Exact(
-    #[schemars(with = "serde_json::Value")] pub(in crate::tools) Json,
-);
+pub(in crate::tools) struct Exact(#[schemars(with = "serde_json::Value")] pub(in crate::tools) Json);
 
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let limits = ParseLimits {
-            max_depth: 128,
-            max_bytes: usize::MAX,
-            max_keys: usize::MAX,
-            allow_nul: false,
-        };
+        let limits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: false };
         parse(raw.get().as_bytes(), &limits).map(Self).map_err(D::Error::custom)
     }
 }

@@ -40,10 +40,8 @@ impl<'a> Remarks<'a> {
     }
 
     fn add_inside(&mut self, base: &Pointer, note: Note) {
-        let found = self.file.map(|file| Place {
-            file: Arc::clone(file),
-            line: self.contract.line(&base.append(&note.path)),
-        });
+        let found =
+            self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.line(&base.append(&note.path)) });
         let place = note.place.or(found);
         self.notes.push(Note { place, ..note });
     }
@@ -64,11 +62,6 @@ impl<'a> Remarks<'a> {
     pub(super) fn into_report(mut self, dialect: Option<&'static str>) -> ContractReport {
         let name = self.contract.value.get("name").and_then(Json::as_str).unwrap_or_default();
         self.notes.sort_by_key(|note| note.severity);
-        ContractReport {
-            name: name.into(),
-            status: Status::of(&self.notes),
-            dialect,
-            notes: self.notes,
-        }
+        ContractReport { name: name.into(), status: Status::of(&self.notes), dialect, notes: self.notes }
     }
 }

@@ -14,11 +14,7 @@ use crate::{
 };
 
 /// The schema of the arguments. Its remarks' paths start at the schema itself.
-pub(super) fn input(
-    contract: &mut Contract,
-    options: SchemaOptions,
-    remarks: &mut Remarks<'_>,
-) -> Option<Schema> {
+pub(super) fn input(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
     let spellings = [
         ("parameters", contract.parameters.take()),
         ("inputSchema", contract.input_schema_of_mcp.take()),
@@ -36,8 +32,7 @@ pub(super) fn input(
     }
     if source.as_object().is_some_and(Object::is_empty) {
         let message = "an empty schema: any object is accepted; write `properties`";
-        remarks
-            .extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
+        remarks.extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
     }
     let schema = compile(&base, source, options, remarks, Remarks::extend_inside)?;
     remarks.extend_inside(&base, defaults::check(schema.source(), options));
@@ -45,15 +40,9 @@ pub(super) fn input(
 }
 
 /// The schema of the structured result. Its remarks' paths start at the contract.
-pub(super) fn output(
-    contract: &mut Contract,
-    options: SchemaOptions,
-    remarks: &mut Remarks<'_>,
-) -> Option<Schema> {
-    let spellings = [
-        ("outputSchema", contract.output_schema.take()),
-        ("output_schema", contract.output_schema_snake.take()),
-    ];
+pub(super) fn output(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
+    let spellings =
+        [("outputSchema", contract.output_schema.take()), ("output_schema", contract.output_schema_snake.take())];
     let (key, source) = one_of(spellings, remarks)?;
     compile(&Pointer::root().join(key), source, options, remarks, Remarks::extend_below)
 }
@@ -93,21 +82,17 @@ fn any_object() -> Json {
 
 /// Arguments are always an object.
 fn root_is_no_object(schema: &Json) -> Option<Note> {
-    let message = |got: &str| {
-        format!("arguments are always an object, this says {got}: write `type: object`")
-    };
+    let message = |got: &str| format!("arguments are always an object, this says {got}: write `type: object`");
     if schema.as_object().is_none() {
         let message = message(&schema.to_text().chars().take(80).collect::<String>());
         return Some(Note::error("root_not_object", Pointer::root(), message));
     }
     let stated = schema.get("type")?;
     // Foreign schemas spell types in upper case; that is for the schema's own check to judge.
-    let is_object =
-        |name: &Json| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case("object"));
+    let is_object = |name: &Json| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case("object"));
     if is_object(stated) || stated.as_array().is_some_and(|names| names.iter().any(is_object)) {
         return None;
     }
-    let message =
-        message(&format!("`type: {}`", stated.to_text().chars().take(80).collect::<String>()));
+    let message = message(&format!("`type: {}`", stated.to_text().chars().take(80).collect::<String>()));
     Some(Note::error("root_not_object", Pointer::root().join("type"), message))
 }

@@ -21,8 +21,7 @@ pub(super) fn unread(mut notes: Vec<Note>, file: Option<&Arc<str>>, line: usize)
         note.place = note.place.take().or_else(|| place.clone());
     }
     notes.sort_by_key(|note| note.severity);
-    let report =
-        ContractReport { name: "".into(), status: Status::of(&notes), dialect: None, notes };
+    let report = ContractReport { name: "".into(), status: Status::of(&notes), dialect: None, notes };
     Compiled { outcome: Err(Box::new(report)), place }
 }
 
@@ -44,19 +43,12 @@ pub(super) fn load_text(
     }
 }
 
-fn load_listing(
-    document: Marked,
-    file: Option<&Arc<str>>,
-    options: &LoadOptions,
-    contracts: &mut Vec<Compiled>,
-) {
+fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
     let place = |line| file.map(|file| Place { file: Arc::clone(file), line });
     let first_line = document.lines.line;
     let Listing { found, defaults, notes } = listing(document);
-    let mut notes: Vec<Note> =
-        notes.into_iter().map(|(note, line)| Note { place: place(line), ..note }).collect();
-    let defaults =
-        defaults.map(|defaults| read_defaults(&defaults, &place, &mut notes)).unwrap_or_default();
+    let mut notes: Vec<Note> = notes.into_iter().map(|(note, line)| Note { place: place(line), ..note }).collect();
+    let defaults = defaults.map(|defaults| read_defaults(&defaults, &place, &mut notes)).unwrap_or_default();
     let fatal = notes.iter().filter(|note| note.severity == Severity::Error).cloned().collect();
     let terms = Terms {
         defaults,
@@ -76,20 +68,12 @@ fn load_listing(
 }
 
 /// Reads what a file says for all of its tools; remarks are added to those on the document.
-fn read_defaults(
-    block: &Marked,
-    place: &dyn Fn(usize) -> Option<Place>,
-    notes: &mut Vec<Note>,
-) -> Defaults {
+fn read_defaults(block: &Marked, place: &dyn Fn(usize) -> Option<Place>, notes: &mut Vec<Note>) -> Defaults {
     let mut add = |found: Vec<Note>, inside: &Pointer| {
         for note in found {
             let inside = inside.append(&note.path);
             let place = place(block.line(&inside));
-            notes.push(Note {
-                path: Pointer::root().join("defaults").append(&inside),
-                place,
-                ..note
-            });
+            notes.push(Note { path: Pointer::root().join("defaults").append(&inside), place, ..note });
         }
     };
     let found = check("Defaults", &block.value);
@@ -101,10 +85,7 @@ fn read_defaults(
     let defaults = match serde_json::from_str::<Option<Defaults>>(&block.value.to_text()) {
         Ok(defaults) => defaults.unwrap_or_default(),
         Err(error) => {
-            add(
-                vec![Note::error("wrong_type", Pointer::root(), error.to_string())],
-                &Pointer::root(),
-            );
+            add(vec![Note::error("wrong_type", Pointer::root(), error.to_string())], &Pointer::root());
             Defaults::default()
         }
     };

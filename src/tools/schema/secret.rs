@@ -1,5 +1,7 @@
 //! What a schema marks as `writeOnly` is never shown again (rule E3).
 
+use std::sync::Arc;
+
 use regex::Regex;
 
 use super::proof::{Reference, resolve};
@@ -24,7 +26,7 @@ fn redact<'a>(root: &'a Json, schemas: Vec<&'a Json>, value: &Json) -> Json {
         Json::Object(members) => Json::Object(
             members
                 .iter()
-                .map(|(name, value)| (name.clone(), redact(root, of_member(&schemas, name), value)))
+                .map(|(name, value)| (Arc::clone(name), redact(root, of_member(&schemas, name), value)))
                 .collect::<Object>(),
         ),
         Json::Array(items) => Json::Array(
@@ -69,8 +71,15 @@ fn of_member<'a>(schemas: &[&'a Json], name: &str) -> Vec<&'a Json> {
     let patterns = |schema: &&'a Json| schema.get("patternProperties").and_then(Json::as_object);
     schemas
         .iter()
-        .flat_map(|schema| declared(schema).or_else(|| others(schema)))
-        .chain(schemas.iter().filter_map(patterns).flatten().filter(|(pattern, _)| may_match(pattern, name)).map(|(_, schema)| schema))
+        .filter_map(|schema| declared(schema).or_else(|| others(schema)))
+        .chain(
+            schemas
+                .iter()
+                .filter_map(patterns)
+                .flatten()
+                .filter(|(pattern, _)| may_match(pattern, name))
+                .map(|(_, schema)| schema),
+        )
         .collect()
 }
 

@@ -25,8 +25,7 @@ impl Change {
                 }
             }
             Self::Wrap { at } => {
-                if let Some(kind) =
-                    member(at, shaped).filter(|value| value.as_array().is_none()).map(Json::kind)
+                if let Some(kind) = member(at, shaped).filter(|value| value.as_array().is_none()).map(Json::kind)
                     && let Some(value) = at.find_mut(shaped.to_mut())
                 {
                     *value = Json::Array(vec![mem::take(value)]);
@@ -68,9 +67,8 @@ fn relocate(
             let Some((index, value)) = remove(arguments, from) else { return Ok(()) };
             make_way(arguments, to);
             // A renamed member keeps its position, so that the text shown later is in the order that was sent.
-            let index = (from.split_last().map(|(parent, _)| parent)
-                == to.split_last().map(|(parent, _)| parent))
-            .then_some(index);
+            let index = (from.split_last().map(|(parent, _)| parent) == to.split_last().map(|(parent, _)| parent))
+                .then_some(index);
             insert(arguments, to, value, index);
         }
     }
@@ -78,19 +76,14 @@ fn relocate(
     Ok(())
 }
 
-fn unwrap(
-    at: &Pointer,
-    parent: &Pointer,
-    shaped: &mut Cow<'_, Json>,
-    repairs: &mut Vec<Repair>,
-) -> Applied {
+fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &mut Vec<Repair>) -> Applied {
     let Some(inner) = member(at, shaped).and_then(Json::as_object) else { return Ok(()) };
     let Some(outer) = parent.find(shaped).and_then(Json::as_object) else { return Ok(()) };
     let (_, own_name) = at.split_last().unwrap_or_default();
     // A member may have the name of its wrapper, which is about to go.
-    let clash = inner.iter().find(|(name, value)| {
-        &***name != own_name && outer.get(&***name).is_some_and(|present| present != *value)
-    });
+    let clash = inner
+        .iter()
+        .find(|(name, value)| &***name != own_name && outer.get(&***name).is_some_and(|present| present != *value));
     if let Some((name, _)) = clash {
         return Err(Box::new(ShimConflict { from: at.join(name), to: parent.join(name) }));
     }
@@ -129,9 +122,7 @@ fn reachable(at: &Pointer, value: &Json) -> bool {
         match value {
             None => return true,
             Some(Json::Object(members)) => value = members.get(step.as_str()),
-            Some(
-                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_),
-            ) => return false,
+            Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_)) => return false,
         }
     }
     true
@@ -173,14 +164,9 @@ mod tests {
     fn shape(shim: &str, arguments: &str) -> Result<(String, Vec<String>), String> {
         let shim = Shim::compile(&steps(shim)).unwrap();
         let arguments = json(arguments);
-        let (shaped, repairs) = shim
-            .apply(&arguments)
-            .map_err(|conflict| format!("{} {}", conflict.from, conflict.to))?;
-        assert_eq!(
-            matches!(shaped, Cow::Borrowed(_)),
-            repairs.is_empty(),
-            "borrows if and only if nothing changed"
-        );
+        let (shaped, repairs) =
+            shim.apply(&arguments).map_err(|conflict| format!("{} {}", conflict.from, conflict.to))?;
+        assert_eq!(matches!(shaped, Cow::Borrowed(_)), repairs.is_empty(), "borrows if and only if nothing changed");
         let repairs = repairs
             .iter()
             .map(|repair| {
@@ -220,14 +206,8 @@ mod tests {
 
     #[test]
     fn p4_an_old_and_a_new_name_with_different_values_are_a_conflict() {
-        assert_eq!(
-            shape(RENAME, r#"{"name":"f","functionName":"g"}"#),
-            Err("/functionName /name".to_owned())
-        );
-        assert_eq!(
-            shape(RENAME, r#"{"name":null,"functionName":"g"}"#),
-            Err("/functionName /name".to_owned())
-        );
+        assert_eq!(shape(RENAME, r#"{"name":"f","functionName":"g"}"#), Err("/functionName /name".to_owned()));
+        assert_eq!(shape(RENAME, r#"{"name":null,"functionName":"g"}"#), Err("/functionName /name".to_owned()));
     }
 
     #[test]
@@ -236,11 +216,7 @@ mod tests {
             r#"[{"move":{"from":"/limit","to":"/page/size"}}]"#,
             &[
                 (r#"{"limit":3}"#, r#"{"page":{"size":3}}"#, &["move /limit /limit /page/size"]),
-                (
-                    r#"{"limit":3,"page":{"n":1}}"#,
-                    r#"{"page":{"n":1,"size":3}}"#,
-                    &["move /limit /limit /page/size"],
-                ),
+                (r#"{"limit":3,"page":{"n":1}}"#, r#"{"page":{"n":1,"size":3}}"#, &["move /limit /limit /page/size"]),
                 (r#"{"limit":3,"page":"x"}"#, r#"{"limit":3,"page":"x"}"#, &[]),
                 (r#"{"limit":3,"page":[]}"#, r#"{"limit":3,"page":[]}"#, &[]),
             ],
@@ -252,11 +228,7 @@ mod tests {
         check(
             r#"[{"default":{"at":"/n/x","value":12345678901234567890.10}}]"#,
             &[
-                (
-                    r#"{"n":{}}"#,
-                    r#"{"n":{"x":12345678901234567890.10}}"#,
-                    &["default /n/x absent number"],
-                ),
+                (r#"{"n":{}}"#, r#"{"n":{"x":12345678901234567890.10}}"#, &["default /n/x absent number"]),
                 (r#"{"n":{"x":null}}"#, r#"{"n":{"x":null}}"#, &[]),
                 ("{}", "{}", &[]),
             ],
@@ -281,11 +253,7 @@ mod tests {
         check(
             shim,
             &[
-                (
-                    r#"{"input":{"a":1,"b":2},"a":1}"#,
-                    r#"{"a":1,"b":2}"#,
-                    &["unwrap /input /input "],
-                ),
+                (r#"{"input":{"a":1,"b":2},"a":1}"#, r#"{"a":1,"b":2}"#, &["unwrap /input /input "]),
                 (r#"{"input":{"input":5}}"#, r#"{"input":5}"#, &["unwrap /input /input "]),
                 (r#"{"input":"text"}"#, r#"{"input":"text"}"#, &[]),
             ],
@@ -297,10 +265,7 @@ mod tests {
     fn p4_drop_is_the_one_lossy_step() {
         check(
             r#"[{"drop":{"at":"/why"}}]"#,
-            &[
-                (r#"{"why":"x","a":1}"#, r#"{"a":1}"#, &["drop /why string absent lossy"]),
-                ("{}", "{}", &[]),
-            ],
+            &[(r#"{"why":"x","a":1}"#, r#"{"a":1}"#, &["drop /why string absent lossy"]), ("{}", "{}", &[])],
         );
     }
 

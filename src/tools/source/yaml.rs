@@ -11,13 +11,9 @@ use super::{Lines, MAX_DEPTH, MAX_VALUES, Marked, Unreadable};
 use crate::json::{Json, Object, ParseLimits, parse};
 
 /// Reads every document that holds something.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the parser may gain events; what is no node is refused by `node`"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the parser may gain events; what is no node is refused by `node`")]
 pub(super) fn read(text: &str) -> Result<Vec<Marked>, Unreadable> {
-    let mut reader =
-        Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), depth: 0, values: 0 };
+    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), depth: 0, values: 0 };
     let mut documents = Vec::new();
     loop {
         let (event, span) = reader.next()?;
@@ -45,10 +41,7 @@ struct Reader<'a> {
 
 type Read<T> = Result<T, Unreadable>;
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the parser may gain events, and they are refused"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the parser may gain events, and they are refused")]
 impl<'a> Reader<'a> {
     /// The next event that is no comment.
     fn next(&mut self) -> Read<(Event<'a>, Span)> {
@@ -57,10 +50,7 @@ impl<'a> Reader<'a> {
                 Some(Ok((Event::Comment(..), _))) => {}
                 Some(Ok(event)) => return Ok(event),
                 Some(Err(error)) => {
-                    return Err(refuse(
-                        *error.marker(),
-                        &format!("not YAML: {}: correct it here", error.info()),
-                    ));
+                    return Err(refuse(*error.marker(), &format!("not YAML: {}: correct it here", error.info())));
                 }
                 None => return Ok((Event::StreamEnd, Span::default())),
             }
@@ -100,9 +90,7 @@ impl<'a> Reader<'a> {
         if self.values > MAX_VALUES {
             return Err(refuse(
                 at,
-                &format!(
-                    "more than {MAX_VALUES} values, counting what aliases repeat: split the file"
-                ),
+                &format!("more than {MAX_VALUES} values, counting what aliases repeat: split the file"),
             ));
         }
         Ok(())
@@ -122,11 +110,7 @@ impl<'a> Reader<'a> {
         Ok(repeated)
     }
 
-    fn nested(
-        &mut self,
-        at: Marker,
-        read: impl FnOnce(&mut Self, Marker) -> Read<Marked>,
-    ) -> Read<Marked> {
+    fn nested(&mut self, at: Marker, read: impl FnOnce(&mut Self, Marker) -> Read<Marked>) -> Read<Marked> {
         if self.depth >= MAX_DEPTH {
             return Err(refuse(at, &too_deep()));
         }
@@ -166,10 +150,7 @@ impl<'a> Reader<'a> {
                 ));
             }
             if members.contains_key(&*key) {
-                return Err(refuse(
-                    at,
-                    &format!("the key `{}` stands twice: remove one of them", key.escape_debug()),
-                ));
+                return Err(refuse(at, &format!("the key `{}` stands twice: remove one of them", key.escape_debug())));
             }
             let key: Arc<str> = without_nul(&key, at)?.into();
             let (event, span) = self.next()?;
@@ -189,11 +170,7 @@ fn too_deep() -> String {
 }
 
 fn without_nul(text: &str, at: Marker) -> Read<&str> {
-    if text.contains('\0') {
-        Err(refuse(at, "the character U+0000: write another character"))
-    } else {
-        Ok(text)
-    }
+    if text.contains('\0') { Err(refuse(at, "the character U+0000: write another character")) } else { Ok(text) }
 }
 
 /// Tags ask for types that JSON does not have; one that says what is there anyway is let through.
@@ -211,10 +188,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, at: Marker) -> Read
     match tag {
         Some(tag) if tag.is_yaml_core_schema_tag("str") => return Ok(Json::from(text)),
         Some(tag) => {
-            return Err(refuse(
-                at,
-                &format!("the tag `{}` is not read: remove it", tag.original()),
-            ));
+            return Err(refuse(at, &format!("the tag `{}` is not read: remove it", tag.original())));
         }
         None => {}
     }
@@ -236,9 +210,7 @@ fn plain(text: &str, at: Marker) -> Read<Json> {
         Ok(number) => Ok(number),
         Err(_) if is_other_number(text) => Err(refuse(
             at,
-            &format!(
-                "`{text}` is a number of YAML but not of JSON: quote it if it is text, or spell it as JSON does"
-            ),
+            &format!("`{text}` is a number of YAML but not of JSON: quote it if it is text, or spell it as JSON does"),
         )),
         Err(_) => Ok(Json::from(text)),
     }
@@ -257,8 +229,7 @@ fn is_other_number(text: &str) -> bool {
         return true;
     }
     // What is left starts with a digit or a point, so that `inf` and `nan` of Rust cannot match.
-    text.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && text.parse::<f64>().is_ok()
+    text.starts_with(|first: char| first.is_ascii_digit() || first == '.') && text.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -266,12 +237,7 @@ mod tests {
     use super::*;
 
     fn text(yaml: &str) -> String {
-        read(yaml)
-            .unwrap()
-            .iter()
-            .map(|document| document.value.to_text())
-            .collect::<Vec<_>>()
-            .join("\n")
+        read(yaml).unwrap().iter().map(|document| document.value.to_text()).collect::<Vec<_>>().join("\n")
     }
 
     fn refusal(yaml: &str) -> (usize, String) {
@@ -290,9 +256,7 @@ mod tests {
     #[test]
     fn v5_numbers_keep_their_spelling() {
         assert_eq!(
-            text(
-                "[12345678901234567890, 0.10, -1e5, 9007199254740993.5, 1.2.3, 30s, 2026-01-01, -x]"
-            ),
+            text("[12345678901234567890, 0.10, -1e5, 9007199254740993.5, 1.2.3, 30s, 2026-01-01, -x]"),
             r#"[12345678901234567890,0.10,-1e5,9007199254740993.5,"1.2.3","30s","2026-01-01","-x"]"#
         );
     }
@@ -312,8 +276,7 @@ mod tests {
 
     #[test]
     fn places_have_the_lines_of_their_keys() {
-        let document =
-            read("# c\na:\n  b:\n    - 1\n    - c: >\n        text\n").unwrap().remove(0);
+        let document = read("# c\na:\n  b:\n    - 1\n    - c: >\n        text\n").unwrap().remove(0);
         let line = |path: &str| document.line(&crate::json::Pointer::parse(path).unwrap());
         assert_eq!((line("/a"), line("/a/b"), line("/a/b/0"), line("/a/b/1/c")), (2, 3, 4, 5));
     }
@@ -321,9 +284,8 @@ mod tests {
     #[test]
     fn aliases_repeat_their_value_and_a_bomb_of_them_is_refused() {
         assert_eq!(text("a: &x {b: [1]}\nc: *x"), r#"{"a":{"b":[1]},"c":{"b":[1]}}"#);
-        let level = |level: usize| {
-            format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", "))
-        };
+        let level =
+            |level: usize| format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", "));
         let bomb = format!("a0: &a0 [x]\n{}", (1..10).map(level).collect::<String>());
         let (line, message) = refusal(&bomb);
         assert!(message.starts_with("more than 2000000 values"), "{message}");
@@ -338,18 +300,8 @@ mod tests {
     fn nesting_is_limited_also_through_aliases() {
         let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(refusal(&nested(129)).1.starts_with("more than 128 levels"));
-        assert!(
-            read(&nested(128)).is_ok()
-                && read(&nested(5000)).is_err()
-                && read(&"[".repeat(5000)).is_err()
-        );
-        let deep = format!(
-            "a: &x {}{}\nb: {}*x{}",
-            "[".repeat(100),
-            "]".repeat(100),
-            "[".repeat(60),
-            "]".repeat(60)
-        );
+        assert!(read(&nested(128)).is_ok() && read(&nested(5000)).is_err() && read(&"[".repeat(5000)).is_err());
+        let deep = format!("a: &x {}{}\nb: {}*x{}", "[".repeat(100), "]".repeat(100), "[".repeat(60), "]".repeat(60));
         assert!(refusal(&deep).1.starts_with("more than 128 levels"));
     }
 
