@@ -4,10 +4,11 @@ use std::{env, error::Error, fs, path::PathBuf};
 
 use prost::Message as _;
 
-const PROTOS: [&str; 5] = [
+const PROTOS: [&str; 6] = [
     "proto/toolbooth/v1/types.proto",
     "proto/toolbooth/v1/execution.proto",
     "proto/toolbooth/v1/policy.proto",
+    "proto/toolbooth/v1/provider.proto",
     "proto/toolbooth/v1/catalog.proto",
     "proto/toolbooth/v1/submission.proto",
 ];

@@ -76,7 +76,7 @@ pub struct Opened {
 }
 
 /// Another stream holds the run.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("run `{0}` is open on another stream; end that one first, or take another run id")]
 pub struct RunInUse(pub Arc<str>);
 
@@ -93,17 +93,18 @@ impl Booth {
         let id = request.id.unwrap_or_else(fresh_id);
         let lease = self.open_runs.take(&id)?;
         let (catalog, reports) = self.with_contracts(&request.contracts);
-        let hooks = request.host.iter().map(|host| Arc::clone(host) as Arc<dyn Hook>).collect();
-        let executor = match &request.host {
-            Some(host) => self.executors.with_host(Arc::clone(host) as _),
-            None => self.executors.clone(),
-        };
+        let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
+        let mut executors = self.executors.clone();
+        if let Some(host) = request.host {
+            hooks.push(Arc::<Host>::clone(&host));
+            executors = executors.with_host(host);
+        }
         let run = Run::open(RunOptions {
             task: request.task.unwrap_or_else(|| Arc::clone(&id)),
             id,
             scope: Scope {
                 catalog,
-                executor: Arc::new(executor),
+                executor: Arc::new(executors),
                 hooks,
                 context: Arc::new(request.context.unwrap_or_else(Json::empty_object)),
                 parse_limits: self.parse_limits.clone(),

@@ -1,7 +1,8 @@
-//! The host of a run, called back over the run's stream: it executes calls and judges them.
+//! The host of a run, at the other end of the run's stream: it hears of calls, executes calls, and judges them.
 //!
-//! Every question to the host has a place, the batch and the index, and waits for one answer. A question that nobody waits
-//! for any more is told to the host, and its answer is recorded and not delivered.
+//! Everything that goes to it goes through one channel, so that it arrives in the order in which it happened. Every question
+//! has a place, the batch and the index, and waits for one answer. A question that nobody waits for any more is taken back,
+//! and its answer, if it still comes, is recorded and not delivered.
 
 mod waiting;
 
@@ -14,13 +15,29 @@ use crate::{
     content::{Progress, ToolOutput},
     ports::{Decision, Execution, Executor, ExecutorError, Hook, HookCall, HookError, Override, ProgressSender},
     result::CallResult,
+    run::{BatchOutcome, Observer},
 };
 use waiting::Waiting;
 pub use waiting::{Delivery, UnknownCall};
 
-/// What the booth asks of the host, in the order in which it goes over the wire.
+/// What the booth says to the host.
 #[derive(Debug)]
-pub enum HostRequest {
+pub enum Signal {
+    /// A call passed its preflight, and its executor starts.
+    Started {
+        /// The call.
+        index: u32,
+        /// The call's id.
+        call_id: Arc<str>,
+        /// Its tool.
+        tool: Arc<str>,
+    },
+    /// A sign of life of a running call.
+    Progress(u32, Progress),
+    /// The one terminal result of a call.
+    Finished(Arc<CallResult>),
+    /// The batch is over; nothing else comes of it.
+    BatchFinished(Box<BatchOutcome>),
     /// Execute this call.
     Execute(Box<Execution>),
     /// Stop executing this call: its result is given.
@@ -41,7 +58,7 @@ pub enum HostRequest {
 /// The host of one run.
 #[derive(Debug)]
 pub struct Host {
-    requests: mpsc::UnboundedSender<HostRequest>,
+    signals: mpsc::UnboundedSender<Signal>,
     outcomes: Waiting<Result<ToolOutput, ExecutorError>>,
     decisions: Waiting<Result<Decision, HookError>>,
     overrides: Waiting<Result<Override, HookError>>,
@@ -63,11 +80,11 @@ pub struct Asks {
 const CLOSED: &str = "the host has closed its side of the stream";
 
 impl Host {
-    /// A host, and what it is asked.
-    pub fn new(asks: Asks) -> (Arc<Self>, mpsc::UnboundedReceiver<HostRequest>) {
-        let (requests, asked) = mpsc::unbounded_channel();
+    /// A host, and what is said to it.
+    pub fn new(asks: Asks) -> (Arc<Self>, mpsc::UnboundedReceiver<Signal>) {
+        let (signals, heard) = mpsc::unbounded_channel();
         let (outcomes, decisions, overrides) = (Waiting::default(), Waiting::default(), Waiting::default());
-        (Arc::new(Self { requests, outcomes, decisions, overrides, asks }), asked)
+        (Arc::new(Self { signals, outcomes, decisions, overrides, asks }), heard)
     }
 
     /// The host's answer to an execution. `call_id` is checked if it is given.
@@ -81,8 +98,8 @@ impl Host {
     }
 
     /// A sign of life of a call that the host executes.
-    pub fn progress(&self, place: (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
-        self.outcomes.progress(place, progress)
+    pub fn sign_of_life(&self, place: (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
+        self.outcomes.sign_of_life(place, progress)
     }
 
     /// The host's judgement before a call.
@@ -102,9 +119,10 @@ impl Host {
         self.overrides.close(|| Err(HookError(CLOSED.to_owned())));
     }
 
-    fn ask(&self, request: HostRequest) {
-        // Without a stream there is nobody to ask; then the run is being cancelled.
-        drop(self.requests.send(request));
+    /// Says something to the host.
+    pub fn tell(&self, signal: Signal) {
+        // Without a stream there is nobody to tell; then the run is being cancelled.
+        drop(self.signals.send(signal));
     }
 
     async fn judged<T>(&self, answer: impl Future<Output = Option<Result<T, HookError>>>) -> Result<T, HookError> {
@@ -119,6 +137,20 @@ impl Host {
     }
 }
 
+impl Observer for Host {
+    fn started(&self, index: u32, call_id: &Arc<str>, tool: &Arc<str>) {
+        self.tell(Signal::Started { index, call_id: Arc::clone(call_id), tool: Arc::clone(tool) });
+    }
+
+    fn progress(&self, index: u32, progress: Progress) {
+        self.tell(Signal::Progress(index, progress));
+    }
+
+    fn finished(&self, result: &Arc<CallResult>) {
+        self.tell(Signal::Finished(Arc::clone(result)));
+    }
+}
+
 #[async_trait]
 impl Executor for Host {
     async fn execute(&self, execution: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError> {
@@ -126,8 +158,8 @@ impl Executor for Host {
         let call_id = Arc::clone(&execution.call.id);
         let question = self.outcomes.question((&batch, index), Some(&call_id), Some(progress));
         let Some(question) = question else { return Err(ExecutorError::NotStarted(CLOSED.to_owned())) };
-        self.ask(HostRequest::Execute(Box::new(execution)));
-        let question = question.or_else_tell(|| self.ask(HostRequest::Cancel { batch, index, call_id }));
+        self.tell(Signal::Execute(Box::new(execution)));
+        let question = question.or_when_given_up(|| self.tell(Signal::Cancel { batch, index, call_id }));
         question.answer().await.unwrap_or_else(|| Err(ExecutorError::Failed(CLOSED.to_owned())))
     }
 }
@@ -140,7 +172,7 @@ impl Hook for Host {
         }
         let question = self.decisions.question((&call.place.batch, call.call.index), None, None);
         let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
-        self.ask(HostRequest::JudgeBefore(call.clone()));
+        self.tell(Signal::JudgeBefore(call.clone()));
         self.judged(question.answer()).await
     }
 
@@ -150,7 +182,7 @@ impl Hook for Host {
         }
         let question = self.overrides.question((&call.place.batch, call.call.index), None, None);
         let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
-        self.ask(HostRequest::JudgeAfter(call.clone(), Box::new(result.clone())));
+        self.tell(Signal::JudgeAfter(call.clone(), Box::new(result.clone())));
         self.judged(question.answer()).await
     }
 }

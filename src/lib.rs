@@ -39,5 +39,5 @@ pub mod host;
 pub mod booth;
 
 // The wire.
-// pub mod grpc;
-// pub mod server;
+pub mod grpc;
+pub mod server;

@@ -4,8 +4,8 @@
 //! [`AdmittedCall`], and [`complete`] takes nothing else.
 //!
 //! ```compile_fail
-//! // Nobody outside can forge an admitted call: its fields are private, and there is no constructor.
-//! let forged = toolbooth::pipeline::AdmittedCall { call: todo!(), valid: todo!(), trace: todo!() };
+//! // Nobody outside can forge an admitted call: its field is private, and there is no constructor.
+//! let forged = toolbooth::pipeline::AdmittedCall(todo!());
 //! ```
 //!
 //! ```compile_fail
@@ -38,6 +38,7 @@ use crate::{
 
 pub use execute::Attempt;
 pub use policy::AdmittedCall;
+use policy::Candidate;
 pub use validate::ValidArguments;
 
 /// What all calls of a run share.
@@ -75,7 +76,7 @@ pub async fn preflight(
         Ok(valid) => valid,
         Err(refusal) => return Err(Box::new(CallResult::refused(call, trace, *refusal))),
     };
-    policy::admit(scope, place, call, valid, trace, cancel).await
+    policy::admit(scope, Candidate { call, place: place.clone(), valid, trace }, cancel).await
 }
 
 /// Lookup to validation: what needs neither policy nor executor. The trace is filled as far as the call comes.
@@ -95,6 +96,6 @@ pub async fn complete(
     cancel: &CancellationToken,
 ) -> (CallResult, Attempt) {
     let (ran, attempt) = execute::run(scope.executor.as_ref(), &admitted, watch, cancel).await;
-    let result = after::finish(scope, admitted, ran).await;
+    let result = after::finish(scope, admitted, ran, attempt).await;
     (result, attempt)
 }

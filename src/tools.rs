@@ -21,7 +21,7 @@ pub use crate::document::{Note, Place, Severity};
 pub use catalog::{Catalog, Entry};
 pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
-pub use load::{LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
+pub use load::{Author, LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
 pub use report::{ContractReport, Status};
 pub use schema::{Dialect, Explanation, Schema, SchemaOptions};
 pub use shim::{Shim, ShimConflict};

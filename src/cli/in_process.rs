@@ -8,15 +8,14 @@ use toolbooth::{
     booth::{Booth, OpenRuns},
     content::Progress,
     executors::Executors,
-    json::ParseLimits,
     ledgers::MemoryLedger,
     ports::SystemClock,
     result::CallResult,
-    run::{Capacity, Feed, Limits, Observer, Run, Verdict},
-    tools::{ContractReport, ExecutorSpec, LoadOptions, Loaded, Profile, Severity, load_paths},
+    run::{Feed, Observer, Run, Verdict},
+    tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Profile, Severity, load_paths},
 };
 
-use crate::config;
+use crate::config::{self, Settings};
 
 /// Which tools there are, and what holds where their contracts say nothing.
 #[derive(Debug, Args)]
@@ -62,21 +61,28 @@ impl Tools {
                 ExecuteName::Echo => ExecutorSpec::Echo,
                 ExecuteName::Submit => ExecutorSpec::Submit,
             },
+            // Whoever writes the lines of `pipe` runs it, too.
+            author: Author::Operator,
         };
         let Loaded { catalog, reports } = load_paths(&self.paths, &load)?;
         reports.iter().for_each(log_report);
-        Ok(Booth {
-            catalog,
-            executors: Executors::new(config::environment())?,
-            ledger: Arc::new(MemoryLedger::default()),
-            clock: Arc::new(SystemClock),
-            limits: Limits::default(),
-            capacity: Capacity::default(),
-            parse_limits: ParseLimits::default(),
-            load,
-            open_runs: OpenRuns::default(),
-        })
+        Ok(Booth { catalog, load, ..of_settings(&Settings::default())? })
     }
+}
+
+/// A booth without tools. Contracts that are added to it are the operator's.
+pub(super) fn of_settings(settings: &Settings) -> anyhow::Result<Booth> {
+    Ok(Booth {
+        catalog: Catalog::default(),
+        executors: Executors::new(config::environment())?,
+        ledger: Arc::new(MemoryLedger::default()),
+        clock: Arc::new(SystemClock),
+        limits: settings.limits.clone(),
+        capacity: settings.capacity,
+        parse_limits: settings.arguments.clone(),
+        load: LoadOptions::default(),
+        open_runs: OpenRuns::default(),
+    })
 }
 
 /// Runs a batch to its end, with nobody watching.
@@ -88,7 +94,8 @@ pub(super) async fn run_batch(run: &Arc<Run>, batch: impl Into<Feed>) -> (Vec<Ar
     (outcome.results, outcome.verdict)
 }
 
-fn log_report(report: &ContractReport) {
+/// Logs what is remarked on a contract: file and line first.
+pub(super) fn log_report(report: &ContractReport) {
     for note in &report.notes {
         let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         let (tool, code, message) = (&*report.name, note.code, &note.message);

@@ -92,7 +92,11 @@ impl<T> Waiting<T> {
     }
 
     /// Delivers a sign of life.
-    pub(super) fn progress(&self, (batch, index): (&str, u32), progress: Progress) -> Result<Delivery, UnknownCall> {
+    pub(super) fn sign_of_life(
+        &self,
+        (batch, index): (&str, u32),
+        progress: Progress,
+    ) -> Result<Delivery, UnknownCall> {
         let state = self.state();
         let place = (Arc::from(batch), index);
         match state.open.get(&place).map(|open| &open.progress) {
@@ -148,7 +152,7 @@ pub(super) struct Question<'a, T> {
 
 impl<'a, T> Question<'a, T> {
     /// Whom to tell when the question is given up.
-    pub(super) fn or_else_tell(mut self, tell: impl FnOnce() + Send + 'a) -> Self {
+    pub(super) fn or_when_given_up(mut self, tell: impl FnOnce() + Send + 'a) -> Self {
         self.tell = Some(Box::new(tell));
         self
     }

@@ -72,9 +72,11 @@ impl fmt::Display for ParseErrorKind {
             Self::Syntax(expected) => write!(f, "expected {expected}"),
             Self::Truncated => f.write_str("the text ends in the middle of a value"),
             Self::Trailing => f.write_str("there is more text after the value"),
-            Self::DuplicateKey(key) => {
-                write!(f, "the key {} stands twice in one object", Json::from(&**key).to_text())
+            // A key is from outside: it may be long, and it must not forge a line.
+            Self::DuplicateKey(key) if key.len() > 80 => {
+                write!(f, "a key of {} bytes stands twice in one object", key.len())
             }
+            Self::DuplicateKey(key) => write!(f, "the key \"{}\" stands twice in one object", key.escape_debug()),
             Self::InvalidUnicode => f.write_str("a string is not valid Unicode"),
             Self::ForbiddenNul => f.write_str("a string contains the character U+0000"),
             Self::TooDeep(max) => write!(f, "more than {max} levels of nesting"),

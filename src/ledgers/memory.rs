@@ -112,12 +112,12 @@ impl Ledger for MemoryLedger {
         Ok(self.state().log.iter().filter(is_wanted).cloned().collect())
     }
 
-    async fn changed(&self, after: u64) -> Result<(), LedgerError> {
+    async fn changed(&self, after: u64) -> Result<u64, LedgerError> {
         let mut changes = self.changes.subscribe();
         loop {
             let last = self.state().log.last().map_or(0, |submission| submission.sequence);
             if last > after {
-                return Ok(());
+                return Ok(last);
             }
             changes.changed().await.map_err(|closed| LedgerError(closed.to_string()))?;
         }

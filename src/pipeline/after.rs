@@ -3,18 +3,18 @@
 
 use std::time::Duration;
 
-use super::{AdmittedCall, Scope, execute::Ran};
+use super::{AdmittedCall, Attempt, Scope, execute::Ran};
 use crate::{
     content::{Content, Warning},
     ports::Override,
-    refusal::{Code, Reason, Refusal},
+    refusal::{Code, Refusal},
     result::CallResult,
     tools::Tool,
     wording,
 };
 
 /// From what the executor gave to the result.
-pub(super) async fn finish(scope: &Scope, admitted: AdmittedCall, ran: Ran) -> CallResult {
+pub(super) async fn finish(scope: &Scope, admitted: AdmittedCall, ran: Ran, attempt: Attempt) -> CallResult {
     let seen = admitted.hook_call(scope);
     let (call, tool, trace) = admitted.into_parts();
     let mut result = match ran {
@@ -37,11 +37,8 @@ pub(super) async fn finish(scope: &Scope, admitted: AdmittedCall, ran: Ran) -> C
             }
         }
         Err(refusal) => {
-            let executed = !matches!(refusal.reason, Some(Reason::NoHost | Reason::Unreachable))
-                && refusal.text != wording::cancelled(&tool.name, false);
-            let mut result = CallResult::refused(call, trace, refusal);
-            result.executed = executed;
-            return result;
+            let executed = attempt != Attempt::NotStarted;
+            return CallResult { executed, ..CallResult::refused(call, trace, refusal) };
         }
     };
     for hook in &scope.hooks {

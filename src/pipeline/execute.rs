@@ -57,7 +57,7 @@ pub(super) async fn run(
                 idle = tool.timeout.map(|timeout| Instant::now() + timeout);
                 watch.progress(progress);
             }
-            answer = &mut running => break End::Answer(answer),
+            answer = &mut running => break End::Answer(Box::new(answer)),
             () = cancel.cancelled() => break End::Cancelled,
             () = at(deadline) => break End::Late(Reason::Deadline, tool.deadline.unwrap_or_default()),
             () = at(idle) => break End::Late(Reason::Idle, tool.timeout.unwrap_or_default()),
@@ -90,7 +90,7 @@ async fn at(instant: Option<Instant>) {
 
 /// How the wait for the tool ended.
 enum End {
-    Answer(Result<ToolOutput, ExecutorError>),
+    Answer(Box<Result<ToolOutput, ExecutorError>>),
     Cancelled,
     Late(Reason, Duration),
 }
@@ -104,26 +104,26 @@ impl End {
             Refusal::new(Code::OutcomeUnknown, reason, wording::outcome_unknown(name, cause))
         };
         match self {
-            Self::Answer(Ok(output)) => (Ok(output), Attempt::Answered),
-            Self::Answer(Err(ExecutorError::NoHost)) => {
-                let text = wording::execution_failed(name, &ExecutorError::NoHost.to_string());
-                (Err(Refusal::new(Code::ExecutionFailed, Some(Reason::NoHost), text)), Attempt::NotStarted)
-            }
-            Self::Answer(Err(ExecutorError::NotStarted(cause))) => {
-                let text = wording::execution_failed(name, &cause);
-                (Err(Refusal::new(Code::ExecutionFailed, Some(Reason::Unreachable), text)), Attempt::NotStarted)
-            }
-            Self::Answer(Err(ExecutorError::Failed(cause))) if has_effect => {
-                (Err(unknown(None, &cause)), Attempt::Unknown)
-            }
-            Self::Answer(Err(ExecutorError::Failed(cause))) => {
-                let text = wording::execution_failed(name, &cause);
-                (Err(Refusal::new(Code::ExecutionFailed, None, text)), Attempt::Unknown)
-            }
-            Self::Answer(Err(ExecutorError::InvalidResult(cause))) => {
-                let text = wording::result_invalid(name, &cause);
-                (Err(Refusal::new(Code::ResultInvalid, None, text)), Attempt::Unknown)
-            }
+            Self::Answer(answer) => match *answer {
+                Ok(output) => (Ok(output), Attempt::Answered),
+                Err(ExecutorError::NoHost) => {
+                    let text = wording::execution_failed(name, &ExecutorError::NoHost.to_string());
+                    (Err(Refusal::new(Code::ExecutionFailed, Some(Reason::NoHost), text)), Attempt::NotStarted)
+                }
+                Err(ExecutorError::NotStarted(cause)) => {
+                    let text = wording::execution_failed(name, &cause);
+                    (Err(Refusal::new(Code::ExecutionFailed, Some(Reason::Unreachable), text)), Attempt::NotStarted)
+                }
+                Err(ExecutorError::Failed(cause)) if has_effect => (Err(unknown(None, &cause)), Attempt::Unknown),
+                Err(ExecutorError::Failed(cause)) => {
+                    let text = wording::execution_failed(name, &cause);
+                    (Err(Refusal::new(Code::ExecutionFailed, None, text)), Attempt::Unknown)
+                }
+                Err(ExecutorError::InvalidResult(cause)) => {
+                    let text = wording::result_invalid(name, &cause);
+                    (Err(Refusal::new(Code::ResultInvalid, None, text)), Attempt::Unknown)
+                }
+            },
             Self::Cancelled => {
                 (Err(Refusal::new(Code::Cancelled, None, wording::cancelled(name, true))), Attempt::Unknown)
             }

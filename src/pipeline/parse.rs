@@ -19,13 +19,15 @@ pub(super) fn parse(tool: &Tool, text: &[u8], limits: &ParseLimits, trace: &mut 
     let value = match value {
         Json::Null => Json::empty_object(),
         Json::Object(_) => value,
-        Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => return Err(not_object(tool, &value)),
+        Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+            return Err(not_object(tool, &value).into());
+        }
     };
     trace.received = Some(value.clone());
     Ok(value)
 }
 
-fn malformed(tool: &Tool, error: &ParseError) -> Box<Refusal> {
+fn malformed(tool: &Tool, error: &ParseError) -> Refusal {
     let reason = match &error.kind {
         // Profile `strict` makes no difference between a text that is wrong and one that is cut.
         ParseErrorKind::Syntax(_) | ParseErrorKind::Truncated | ParseErrorKind::Trailing => Reason::InvalidJson,
@@ -41,14 +43,14 @@ fn malformed(tool: &Tool, error: &ParseError) -> Box<Refusal> {
     if matches!(reason, Reason::DuplicateKey | Reason::ForbiddenChar) {
         refusal = refusal.at(violation(error.path.clone(), error.kind.to_string()));
     }
-    Box::new(refusal)
+    refusal
 }
 
-fn not_object(tool: &Tool, value: &Json) -> Box<Refusal> {
+fn not_object(tool: &Tool, value: &Json) -> Refusal {
     let text = wording::not_an_object(&tool.name, value.kind());
     let message = format!("expected object, got {}", value.kind());
     let violation = Violation { actual: Some(value.kind()), ..violation(Pointer::root(), message) };
-    Box::new(Refusal::new(Code::MalformedArguments, Some(Reason::NotObject), text).at(violation))
+    Refusal::new(Code::MalformedArguments, Some(Reason::NotObject), text).at(violation)
 }
 
 fn violation(path: Pointer, message: String) -> Violation {

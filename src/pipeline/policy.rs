@@ -8,115 +8,131 @@ use super::{Scope, ValidArguments, validate};
 use crate::{
     call::{BatchPlace, ToolCall},
     json::Json,
-    ports::{Decision, HookCall},
+    ports::{Decision, HookCall, HookError},
     refusal::{Code, Reason, Refusal},
     result::{CallResult, Trace},
     tools::Tool,
     wording,
 };
 
+/// A call whose arguments are valid, before anybody has judged it.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) call: Arc<ToolCall>,
+    pub(super) place: BatchPlace,
+    pub(super) valid: ValidArguments,
+    pub(super) trace: Trace,
+}
+
 /// A call that may run. Only this stage makes one.
 #[derive(Debug)]
-pub struct AdmittedCall {
-    call: Arc<ToolCall>,
-    place: BatchPlace,
-    valid: ValidArguments,
-    trace: Trace,
-}
+pub struct AdmittedCall(Candidate);
 
 impl AdmittedCall {
     /// The call.
     pub fn call(&self) -> &Arc<ToolCall> {
-        &self.call
+        &self.0.call
     }
 
     /// Its run and batch.
     pub fn place(&self) -> &BatchPlace {
-        &self.place
+        &self.0.place
     }
 
     /// Its tool.
     pub fn tool(&self) -> &Arc<Tool> {
-        self.valid.tool()
+        self.0.valid.tool()
     }
 
     /// The arguments that will be executed.
     pub fn arguments(&self) -> &Arc<Json> {
-        self.valid.value()
+        self.0.valid.value()
     }
 
     /// The result of an admitted call that is not run after all.
     pub fn refuse(self, refusal: Refusal) -> CallResult {
-        CallResult::refused(self.call, self.trace, refusal)
+        self.0.refuse(refusal)
     }
 
     /// What hooks see of it.
     pub(super) fn hook_call(&self, scope: &Scope) -> HookCall {
-        hook_call(scope, &self.place, &self.call, &self.valid)
+        self.0.hook_call(scope)
     }
 
     pub(super) fn into_parts(self) -> (Arc<ToolCall>, Arc<Tool>, Trace) {
-        (self.call, Arc::clone(self.valid.tool()), self.trace)
+        (self.0.call, Arc::clone(self.0.valid.tool()), self.0.trace)
     }
 }
 
-fn hook_call(scope: &Scope, place: &BatchPlace, call: &Arc<ToolCall>, valid: &ValidArguments) -> HookCall {
-    HookCall {
-        tool: Arc::clone(valid.tool()),
-        call: Arc::clone(call),
-        place: place.clone(),
-        arguments: Arc::clone(valid.value()),
-        context: Arc::clone(&scope.context),
+impl Candidate {
+    fn hook_call(&self, scope: &Scope) -> HookCall {
+        HookCall {
+            tool: Arc::clone(self.valid.tool()),
+            call: Arc::clone(&self.call),
+            place: self.place.clone(),
+            arguments: Arc::clone(self.valid.value()),
+            context: Arc::clone(&scope.context),
+        }
+    }
+
+    fn refuse(self, refusal: Refusal) -> CallResult {
+        CallResult::refused(self.call, self.trace, refusal)
     }
 }
 
 /// Asks the hooks in order. A rewrite is validated again, and the remaining hooks see what it became.
 pub(super) async fn admit(
     scope: &Scope,
-    place: &BatchPlace,
-    call: Arc<ToolCall>,
-    mut valid: ValidArguments,
-    mut trace: Trace,
+    mut candidate: Candidate,
     cancel: &CancellationToken,
 ) -> Result<AdmittedCall, Box<CallResult>> {
     for hook in &scope.hooks {
-        let seen = hook_call(scope, place, &call, &valid);
+        let seen = candidate.hook_call(scope);
         let answer = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                let refusal = Refusal::new(Code::Cancelled, None, wording::cancelled(&call.name, false));
-                return Err(Box::new(CallResult::refused(call, trace, refusal)));
+                let text = wording::cancelled(&candidate.call.name, false);
+                return Err(Box::new(candidate.refuse(Refusal::new(Code::Cancelled, None, text))));
             }
             answer = hook.before(&seen) => answer,
         };
-        let verdict = match answer {
-            Ok(Decision::Allow) => continue,
-            Ok(Decision::Rewrite(arguments)) => rewrite(&valid, arguments, &mut trace),
-            Ok(Decision::Deny { reason, terminate }) => {
-                let text = wording::denied(&call.name, &reason);
-                Err(Refusal { terminate, ..Refusal::new(Code::Denied, None, text) })
-            }
-            Err(error) => {
-                let refusal = Refusal::new(Code::PolicyUnavailable, None, wording::policy_unavailable(&call.name));
-                Err(Refusal { developer: Some(error.0), ..refusal })
-            }
-        };
-        match verdict {
-            Ok(rewritten) => valid = rewritten,
-            Err(refusal) => return Err(Box::new(CallResult::refused(call, trace, refusal))),
+        if let Err(refusal) = heed(answer, &mut candidate) {
+            return Err(Box::new(candidate.refuse(*refusal)));
         }
     }
-    Ok(AdmittedCall { call, place: place.clone(), valid, trace })
+    Ok(AdmittedCall(candidate))
+}
+
+/// Does what a hook says.
+fn heed(answer: Result<Decision, HookError>, candidate: &mut Candidate) -> Result<(), Box<Refusal>> {
+    let name = &candidate.call.name;
+    match answer {
+        Ok(Decision::Allow) => Ok(()),
+        Ok(Decision::Rewrite(arguments)) => {
+            candidate.valid = rewrite(&candidate.valid, arguments, &mut candidate.trace)?;
+            Ok(())
+        }
+        Ok(Decision::Deny { reason, terminate }) => {
+            let refusal = Refusal::new(Code::Denied, None, wording::denied(name, &reason));
+            Err(Box::new(Refusal { terminate, ..refusal }))
+        }
+        Err(error) => {
+            let refusal = Refusal::new(Code::PolicyUnavailable, None, wording::policy_unavailable(name));
+            Err(Box::new(Refusal { developer: Some(error.0), ..refusal }))
+        }
+    }
 }
 
 /// Validates what a hook made of the arguments. The model is not to blame for what is wrong with it.
-fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result<ValidArguments, Refusal> {
+fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     let tool = Arc::clone(valid.tool());
     let text = wording::hook_invalid_arguments(&tool.name);
-    validate::validate(tool, arguments, trace).map_err(|refusal| Refusal {
-        violations: refusal.violations,
-        violation_count: refusal.violation_count,
-        developer: Some(refusal.text),
-        ..Refusal::new(Code::HookInvalidArguments, Some(Reason::Schema), text)
+    validate::validate(tool, arguments, trace).map_err(|refusal| {
+        Box::new(Refusal {
+            violations: refusal.violations,
+            violation_count: refusal.violation_count,
+            developer: Some(refusal.text),
+            ..Refusal::new(Code::HookInvalidArguments, Some(Reason::Schema), text)
+        })
     })
 }

@@ -90,6 +90,6 @@ pub trait Ledger: Debug + Send + Sync {
     /// What a task has accepted, or all tasks, in the order of acceptance, after a sequence number.
     async fn accepted(&self, task: Option<&str>, after: u64) -> Result<Vec<Submission>, LedgerError>;
 
-    /// Returns when something was accepted after the sequence number.
-    async fn changed(&self, after: u64) -> Result<(), LedgerError>;
+    /// Returns when something was accepted after the sequence number: the newest sequence number.
+    async fn changed(&self, after: u64) -> Result<u64, LedgerError>;
 }

@@ -30,33 +30,18 @@ use crate::{
 type Pending = Shared<BoxFuture<'static, Arc<CallResult>>>;
 
 impl Run {
-    /// Runs a batch to its end. Batches of a run come one after the other; the caller sees to that.
-    pub async fn batch(self: &Arc<Self>, mut feed: Feed, observer: Arc<dyn Observer>) -> BatchOutcome {
+    /// Begins a batch, at once, so that it can be cancelled from now on; the future runs it to its end. Batches of a run come
+    /// one after the other; the caller sees to that.
+    pub fn batch(
+        self: &Arc<Self>,
+        mut feed: Feed,
+        observer: Arc<dyn Observer>,
+    ) -> impl Future<Output = BatchOutcome> + Send + use<> {
         let mut ongoing = Ongoing::begin(self, &feed, observer);
-        let mut warnings = Vec::new();
-        loop {
-            let fed = tokio::select! {
-                biased;
-                () = ongoing.cancel.cancelled() => feed.next().now_or_never().flatten(),
-                fed = feed.next() => fed,
-            };
-            match fed {
-                Some(Fed::Call(call)) => ongoing.take(call).await,
-                Some(Fed::Unfinished(call)) => ongoing.refuse(call, Code::Truncated),
-                Some(Fed::Overloaded(call)) => ongoing.refuse(call, Code::Overloaded),
-                Some(Fed::End(finish)) => {
-                    ongoing.cut_off |= finish == Finish::CutOff;
-                    if let Finish::Unknown(word) = finish {
-                        let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
-                        warnings.push(Warning { code: "unknown_finish_reason", message });
-                    }
-                    break;
-                }
-                // Cancelled, or the rest of the batch was lost with its stream.
-                None => break,
-            }
+        async move {
+            let warnings = ongoing.take_all(&mut feed).await;
+            ongoing.end(warnings).await
         }
-        ongoing.end(warnings).await
     }
 }
 
@@ -75,6 +60,8 @@ struct Ongoing {
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: HashMap<AcceptKey, Pending>,
     results: Vec<Pending>,
+    /// So many of the results are known to be there, in a sequential batch.
+    joined: usize,
 }
 
 impl Ongoing {
@@ -96,7 +83,36 @@ impl Ongoing {
             seen: Duplicates::default(),
             holders: HashMap::new(),
             results: Vec::new(),
+            joined: 0,
         }
+    }
+
+    /// Takes call after call, to the end of the batch.
+    async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => feed.next().now_or_never().flatten(),
+                next = feed.next() => next,
+            };
+            match next {
+                Some(Fed::Call(call)) => self.take(call).await,
+                Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated),
+                Some(Fed::Overloaded(call)) => self.refuse(call, Code::Overloaded),
+                Some(Fed::End(finish)) => {
+                    self.cut_off |= finish == Finish::CutOff;
+                    if let Finish::Unknown(word) = finish {
+                        let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
+                        warnings.push(Warning { code: "unknown_finish_reason", message });
+                    }
+                    break;
+                }
+                // Cancelled, or the rest of the batch was lost with its stream.
+                None => break,
+            }
+        }
+        warnings
     }
 
     /// Takes the next call: to its preflight and on to its executor, or to its refusal.
@@ -116,7 +132,8 @@ impl Ongoing {
         }
         self.sequential |= is_sequential(&self.run, &call.name);
         if self.sequential {
-            join_all(self.results.iter().cloned()).await;
+            join_all(self.results.iter().skip(self.joined).cloned()).await;
+            self.joined = self.results.len();
         }
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);

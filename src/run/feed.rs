@@ -63,7 +63,9 @@ impl Feed {
         let tools = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.name)).collect();
         let whole = Whole { cut_off: finish == Finish::CutOff, tools };
         let (feeder, feed) = Self::eager(id, mode);
-        calls.into_iter().for_each(|call| feeder.feed(call));
+        for call in calls {
+            feeder.feed(call);
+        }
         feeder.feed(Fed::End(finish));
         Self { whole: Some(whole), ..feed }
     }

@@ -185,8 +185,10 @@ mod tests {
     }
 
     fn tools(names: impl IntoIterator<Item = impl Into<String>>) -> Loaded {
-        let tools: Vec<String> =
-            names.into_iter().map(|name| format!(r#"{{"name":"{}","parameters":{{}}}}"#, name.into())).collect();
+        let tools: Vec<String> = names
+            .into_iter()
+            .map(|name| format!(r#"{{"name":"{}","parameters":{{"type":"object"}}}}"#, name.into()))
+            .collect();
         load(&format!(r#"{{"tools":[{}]}}"#, tools.join(",")))
     }
 
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn a_name_belongs_to_the_first_contract_that_has_it() {
         let loaded = load(
-            r#"{"tools":[{"name":"a","title":"first","parameters":{}},{"name":"a","title":"second","parameters":{}}]}"#,
+            r#"{"tools":[{"name":"a","title":"first","parameters":{"type":"object"}},{"name":"a","title":"second","parameters":{}}]}"#,
         );
         let Some(Entry::Served(tool)) = loaded.catalog.get("a") else { panic!("not served") };
         assert_eq!(tool.title.as_deref(), Some("first"));

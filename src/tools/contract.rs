@@ -2,6 +2,7 @@
 
 mod blocks;
 mod compile;
+mod defaults;
 pub(super) mod executor;
 pub(super) mod format;
 mod remarks;

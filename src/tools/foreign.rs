@@ -247,12 +247,12 @@ mod tests {
 
     #[test]
     fn both_openai_forms_are_taken_as_they_are() {
-        let text = r#"[{"type":"function","function":{"name":"a","description":"d","parameters":{"x":1.0},"strict":true}},
+        let text = r#"[{"type":"function","function":{"name":"a","description":"d","parameters":{"title":"P"},"strict":true}},
             {"type":"function","name":"b","parameters":null,"strict":false},
             {"type":"web_search"},{"type":"custom","name":"c","format":{}}]"#;
         assert_eq!(
             served(text),
-            [r#"a echo d {"x":1.0} {"strict":true}"#, r#"b echo - {"type":"object"} {"strict":false}"#]
+            [r#"a echo d {"title":"P"} {"strict":true}"#, r#"b echo - {"type":"object"} {"strict":false}"#]
         );
         assert_eq!(
             reports(text),
@@ -270,10 +270,13 @@ mod tests {
     #[test]
     fn an_anthropic_array_is_taken_as_it_is() {
         let text = r#"[{"name":"a","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},
-            {"type":"custom","name":"b","input_schema":{}},{"type":"bash_20250124","name":"bash"},5]"#;
+            {"type":"custom","name":"b","input_schema":{"type":"object"}},{"type":"bash_20250124","name":"bash"},5]"#;
         assert_eq!(
             served(text),
-            [r#"a echo d {"type":"object"} {"cache_control":{"type":"ephemeral"}}"#, "b echo - {} {}"]
+            [
+                r#"a echo d {"type":"object"} {"cache_control":{"type":"ephemeral"}}"#,
+                r#"b echo - {"type":"object"} {}"#
+            ]
         );
         assert_eq!(
             reports(text),
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_unknown_key_of_a_tools_file_concerns_all_of_its_tools() {
-        let text = r#"{"tools":[{"name":"a","parameters":{}}],"default":{}}"#;
+        let text = r#"{"tools":[{"name":"a","parameters":{"type":"object"}}],"default":{}}"#;
         assert_eq!(reports(text), ["a quarantined unknown_key", " quarantined unknown_key"]);
         let loaded = load(text);
         assert_eq!(loaded.reports[1].notes[0].message, "unknown key `default`; did you mean `defaults`?");

@@ -28,11 +28,24 @@ pub struct LoadOptions {
     pub execute: ExecutorSpec,
     /// The profile of tools that name none.
     pub profile: Profile,
+    /// Who wrote the contracts.
+    pub author: Author,
+}
+
+/// Who wrote a contract, and so what it may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Author {
+    /// Whoever runs the booth: any executor.
+    #[default]
+    Operator,
+    /// The host of a run, over the wire: no executor that reaches out of the booth. An agent may not make the booth run
+    /// programs or send requests on its behalf.
+    Host,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        Self { execute: ExecutorSpec::Host, profile: Profile::default() }
+        Self { execute: ExecutorSpec::Host, profile: Profile::default(), author: Author::default() }
     }
 }
 
@@ -155,7 +168,7 @@ mod tests {
     fn a_broken_file_is_reported_with_its_line_and_the_others_serve() {
         let folder = folder(&[
             ("a.yaml", "name: a\nparameters:\n  type: object\n"),
-            ("b.yml", "name: b\nparameters: {}\ntimout: 1s\nmode: 7\n"),
+            ("b.yml", "name: b\nparameters: {type: object}\ntimout: 1s\nmode: 7\n"),
             ("c.json", "{\n\"name\": }"),
             ("d.yaml", ""),
             ("e.yaml", "name: e\nparameters:\n  properties:\n    a:\n      $ref: x\n"),
@@ -188,7 +201,7 @@ mod tests {
         let folder = folder(&[(
             "tools.yaml",
             "defaults:\n  execute: {echo: {}}\n  arguments: {formats: false, received: omit}\ntools:\n- name: a\n  parameters: \
-             {}\n- name: b\n  parameters: {}\n  arguments: {formats: true}\n  execute: {host: {}}\n",
+             {}\n- name: b\n  parameters: {type: object}\n  arguments: {formats: true}\n  execute: {host: {}}\n",
         )]);
         let loaded = load(&folder);
         let said: Vec<_> = loaded
@@ -204,7 +217,7 @@ mod tests {
     fn broken_defaults_keep_their_tools_from_serving_without_them() {
         let folder = folder(&[(
             "tools.yaml",
-            "tools: [{name: a, parameters: {}}]\ndefaults:\n  execute:\n    http:\n      url: nowhere\n",
+            "tools: [{name: a, parameters: {type: object}}]\ndefaults:\n  execute:\n    http:\n      url: nowhere\n",
         )]);
         assert_eq!(
             remarks(&load(&folder)),
@@ -217,7 +230,10 @@ mod tests {
 
     #[test]
     fn each_document_of_a_file_is_a_contract_and_keeps_its_lines() {
-        let folder = folder(&[("all.yaml", "name: a\nparameters: {}\n---\nname: b\nparameters: {}\nmod: x\n")]);
+        let folder = folder(&[(
+            "all.yaml",
+            "name: a\nparameters: {type: object}\n---\nname: b\nparameters: {type: object}\nmod: x\n",
+        )]);
         let loaded = load(&folder);
         assert_eq!(remarks(&loaded), ["b all.yaml:6 unknown_key /mod"]);
         assert_eq!(loaded.catalog.served().count(), 1);
@@ -246,7 +262,7 @@ mod tests {
     fn a_config_map_is_read_through_its_links() {
         let folder = folder(&[]);
         fs::create_dir(folder.path().join("..2026")).unwrap();
-        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {}\n").unwrap();
+        fs::write(folder.path().join("..2026/a.yaml"), "name: a\nparameters: {type: object}\n").unwrap();
         std::os::unix::fs::symlink("..2026", folder.path().join("..data")).unwrap();
         std::os::unix::fs::symlink("..data/a.yaml", folder.path().join("a.yaml")).unwrap();
         std::os::unix::fs::symlink("..data/gone.yaml", folder.path().join("gone.yaml")).unwrap();

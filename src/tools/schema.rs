@@ -55,19 +55,15 @@ impl Schema {
         proof::prove(&source, dialect)?;
         let value = structure::to_value(&source, dialect);
         let linear = dialect.options(*options).with_pattern_options(PatternOptions::regex()).build(&value);
-        let validator = match linear {
-            Ok(validator) => validator,
-            // Only a pattern can make the difference between the two engines.
-            Err(_) => {
-                let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-                let validator = dialect
-                    .options(*options)
-                    .with_pattern_options(backtracking)
-                    .build(&value)
-                    .map_err(|error| vec![proof::broken(&source, &error)])?;
-                notes.extend(proof::backtracking_patterns(&source));
-                validator
-            }
+        // Only a pattern can make the difference between the two engines.
+        let validator = if let Ok(validator) = linear {
+            validator
+        } else {
+            let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+            let validator = dialect.options(*options).with_pattern_options(backtracking).build(&value);
+            let validator = validator.map_err(|error| vec![proof::broken(&source, &error)])?;
+            notes.extend(proof::backtracking_patterns(&source));
+            validator
         };
         Ok((Self { source, dialect, options: *options, validator }, notes))
     }

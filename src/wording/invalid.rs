@@ -1,5 +1,7 @@
 //! The error that a model reads when its arguments break the schema: the layout of rule E1.
 
+use std::sync::Arc;
+
 use super::{MAX_SHOWN, on_one_line, quoted};
 use crate::{
     json::{Json, Object, Pointer},
@@ -43,16 +45,13 @@ fn violation_lines(explanation: &Explanation) -> String {
         }
     }
     let shown: usize = folded.iter().map(|(_, times)| times).sum();
-    let mut text = String::new();
-    for (line, times) in folded {
+    let more = explanation.count.saturating_sub(shown);
+    let more = (more > 0).then(|| format!("  - and {more} more\n"));
+    let line = |(line, times): (String, usize)| {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        text.push_str(&format!("  - {line}{times}\n"));
-    }
-    match explanation.count.saturating_sub(shown) {
-        0 => {}
-        more => text.push_str(&format!("  - and {more} more\n")),
-    }
-    text
+        format!("  - {line}{times}\n")
+    };
+    folded.into_iter().map(line).chain(more).collect()
 }
 
 /// `path: message (hint)`.
@@ -90,7 +89,8 @@ fn shorten(value: &Json) -> Json {
             members
                 .iter()
                 .map(|(name, value)| {
-                    let name = if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { name.clone() };
+                    let name =
+                        if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { Arc::clone(name) };
                     (name, shorten(value))
                 })
                 .collect::<Object>(),
@@ -113,6 +113,6 @@ fn first_lines(text: &str, max_bytes: usize) -> String {
         kept.push_str(line);
         kept.push('\n');
     }
-    kept.push_str(&format!("... and {} more lines", lines.count() + 1));
-    kept
+    let more = lines.count() + 1;
+    format!("{kept}... and {more} more lines")
 }

@@ -46,21 +46,7 @@ pub fn malformed_arguments(tool: &str, error: &ParseError) -> String {
         }
         ParseErrorKind::Syntax(_) => "Send one valid JSON object.",
     };
-    format!(
-        "Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}",
-        quoted(tool),
-        on_one_line_long(error)
-    )
-}
-
-/// An error of the parser: only a duplicate key is from outside, and it may be long.
-fn on_one_line_long(error: &ParseError) -> String {
-    match &error.kind {
-        ParseErrorKind::DuplicateKey(key) => {
-            format!("the key {} stands twice in one object at line {} column {}", quoted(key), error.line, error.column)
-        }
-        _ => error.to_string(),
-    }
+    format!("Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}", quoted(tool), error)
 }
 
 /// The text is JSON and not an object.

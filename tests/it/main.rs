@@ -4,7 +4,9 @@
 
 mod floors;
 mod program;
+mod stand;
 
 mod call;
 mod check;
 mod pipe;
+mod run_stream;

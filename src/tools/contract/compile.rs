@@ -16,6 +16,7 @@ use crate::{
         Profile, Tool,
         executor_spec::ExecutorSpec,
         foreign::Found,
+        load::Author,
         report::{ContractReport, Status},
         schema::{Schema, SchemaOptions},
         shim::Shim,
@@ -33,6 +34,8 @@ pub(in crate::tools) struct Terms<'a> {
     pub(in crate::tools) execute: &'a ExecutorSpec,
     /// The profile of tools that name none.
     pub(in crate::tools) profile: Profile,
+    /// Who wrote it.
+    pub(in crate::tools) author: Author,
     /// The file.
     pub(in crate::tools) file: Option<&'a Arc<str>>,
 }
@@ -88,8 +91,8 @@ fn assemble(
     let block = contract.arguments.take().unwrap_or_default().or(terms.defaults.arguments.clone().unwrap_or_default());
     let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
     let options = SchemaOptions { formats: arguments.formats };
-    let input = schemas::input(&mut contract, &options, &mut remarks);
-    let output = schemas::output(&mut contract, &options, &mut remarks);
+    let input = schemas::input(&mut contract, options, &mut remarks);
+    let output = schemas::output(&mut contract, options, &mut remarks);
     let shim = shim(&contract, &mut remarks);
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
@@ -164,7 +167,7 @@ mod tests {
 
     /// The remarks on a quarantined tool `t` that says this beside its name and parameters.
     fn quarantine(more: &str) -> Vec<String> {
-        let loaded = load(&format!(r#"{{"name":"t","parameters":{{}},{more}}}"#));
+        let loaded = load(&format!(r#"{{"name":"t","parameters":{{"type":"object"}},{more}}}"#));
         assert_eq!(loaded.reports[0].status, Status::Quarantined, "{more}");
         assert!(matches!(loaded.catalog.get("t"), Some(Entry::Quarantined(_))));
         remarks(&loaded.reports[0])
@@ -175,7 +178,7 @@ mod tests {
         let tool = tool(r#"{"name":"t","parameters":{"type":"object"}}"#);
         assert_eq!((tool.executor.name(), tool.mode, tool.terminate), ("host", Mode::Parallel, false));
         assert_eq!((tool.accept.clone(), tool.timeout, tool.deadline), (None, None, None));
-        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 20));
+        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 19));
         assert!(tool.arguments.formats && tool.shim.is_empty());
         assert_eq!((tool.kept.to_text(), tool.report.status), ("{}".to_owned(), Status::Accepted));
     }
@@ -252,7 +255,10 @@ mod tests {
         for (said, start) in [
             (r#""submit":{},"execute":{"host":{}}"#, "conflicting_keys /submit"),
             (r#""submit":{"once_per":"run"},"accept":{"once_per":"run"}"#, "conflicting_keys /accept/once_per"),
-            (r#""input_schema":{"type":"object"}"#, "conflicting_keys /input_schema: `parameters` and `input_schema`"),
+            (
+                r#""input_schema":{"type":"object","title":"x"}"#,
+                "conflicting_keys /input_schema: `parameters` and `input_schema`",
+            ),
             (r#""timeout":"0s""#, "wrong_value /timeout: `0s` is no call"),
             (r#""timeout":"soon""#, "wrong_value /timeout: `soon` is no duration"),
             (r#""deadline":"31days""#, "wrong_value /deadline: `31days` is longer than 30 days"),
@@ -294,8 +300,26 @@ mod tests {
     }
 
     #[test]
+    fn a_default_that_breaks_its_own_schema_is_a_warning_at_its_place() {
+        let schema = r##"{"properties":{"a":{"type":"integer","default":"ten"},"b":{"$ref":"#/$defs/B","default":5},
+            "c":{"items":{"anyOf":[{"type":"string","default":1},{"type":"null","default":null}]}},"default":{"type":"string"}},
+            "$defs":{"B":{"type":"string"}}}"##;
+        let report = &load(&format!(r#"{{"name":"t","parameters":{schema}}}"#)).reports[0];
+        let found: Vec<_> = report.notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect();
+        assert_eq!(
+            found,
+            [
+                "broken_default /properties/a/default",
+                "broken_default /properties/b/default",
+                "broken_default /properties/c/items/anyOf/0/default"
+            ]
+        );
+        assert_eq!(report.status, Status::AcceptedWithWarning);
+    }
+
+    #[test]
     fn a_deadline_that_defeats_the_timeout_is_a_warning() {
-        let report = &load(r#"{"name":"t","parameters":{},"timeout":"2s","deadline":"1s"}"#).reports[0];
+        let report = &load(r#"{"name":"t","parameters":{"type":"object"},"timeout":"2s","deadline":"1s"}"#).reports[0];
         assert_eq!((report.status, report.notes[0].code), (Status::AcceptedWithWarning, "deadline_before_timeout"));
     }
 
@@ -303,6 +327,7 @@ mod tests {
     fn a_contract_without_name_or_parameters() {
         assert_eq!(load(r#"{"name":"","parameters":{}}"#).reports[0].notes[0].code, "wrong_value");
         assert_eq!(load(r#"{"parameters":{}}"#).reports[0].notes[0].code, "missing_key");
+        assert_eq!(load(r#"{"name":"t","parameters":{}}"#).reports[0].notes[0].code, "nothing_checked");
         assert_eq!(load(r#"{"name":"t"}"#).reports[0].notes[0].code, "no_parameters");
         assert_eq!(load("[1]").reports[0].notes[0].message, "expected object, got number");
         assert_eq!(load("7").reports[0].notes[0].code, "wrong_type");

@@ -11,7 +11,10 @@ use super::{
 use crate::{
     document::Note,
     json::Pointer,
-    tools::executor_spec::{CommandSpec, ExecutorSpec, HttpSpec},
+    tools::{
+        executor_spec::{CommandSpec, ExecutorSpec, HttpSpec},
+        load::Author,
+    },
 };
 
 /// Most bytes that are read of an answer where the contract says nothing.
@@ -38,9 +41,30 @@ pub(super) fn of_contract(
         let submission = (executor == ExecutorSpec::Submit).then_some(Submit { once_per: None });
         return (Some(executor), submission);
     };
-    let executor = executor(&execute).map_err(|notes| remarks.extend_below(&Pointer::root().join("execute"), notes));
+    let executor = executor(&execute)
+        .and_then(|executor| allowed(executor, terms.author))
+        .map_err(|notes| remarks.extend_below(&Pointer::root().join("execute"), notes));
     let submission = if let Execute::Submit(submit) = execute { Some(submit) } else { None };
     (executor.ok(), submission)
+}
+
+/// What the author of a contract may run.
+fn allowed(executor: ExecutorSpec, author: Author) -> Result<ExecutorSpec, Vec<Note>> {
+    match executor {
+        ExecutorSpec::Http(_) | ExecutorSpec::Command(_) if author == Author::Host => {
+            let message = format!(
+                "a contract that a host adds may not use `{name}`: put the contract among the booth's own, or let the host \
+                 execute the tool",
+                name = executor.name()
+            );
+            Err(vec![Note::error("executor_not_allowed", Pointer::root().join(executor.name()), message)])
+        }
+        ExecutorSpec::Http(_)
+        | ExecutorSpec::Command(_)
+        | ExecutorSpec::Host
+        | ExecutorSpec::Submit
+        | ExecutorSpec::Echo => Ok(executor),
+    }
 }
 
 /// The executor; the remarks' paths start at `execute`.

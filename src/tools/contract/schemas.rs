@@ -1,6 +1,6 @@
 //! The two schemas of a contract, each under whatever key it stands.
 
-use super::{format::Contract, remarks::Remarks};
+use super::{defaults, format::Contract, remarks::Remarks};
 use crate::{
     document::{Exact, Note},
     json::{Json, Object, Pointer},
@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The schema of the arguments. Its remarks' paths start at the schema itself.
-pub(super) fn input(contract: &mut Contract, options: &SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
+pub(super) fn input(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
     let spellings = [
         ("parameters", contract.parameters.take()),
         ("inputSchema", contract.input_schema_of_mcp.take()),
@@ -24,11 +24,17 @@ pub(super) fn input(contract: &mut Contract, options: &SchemaOptions, remarks: &
         remarks.extend_inside(&base, vec![note]);
         return None;
     }
-    compile(&base, source, options, remarks, Remarks::extend_inside)
+    if source.as_object().is_some_and(Object::is_empty) {
+        let message = "an empty schema: any object is accepted; write `properties`";
+        remarks.extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
+    }
+    let schema = compile(&base, source, options, remarks, Remarks::extend_inside)?;
+    remarks.extend_inside(&base, defaults::check(schema.source(), options));
+    Some(schema)
 }
 
 /// The schema of the structured result. Its remarks' paths start at the contract.
-pub(super) fn output(contract: &mut Contract, options: &SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
+pub(super) fn output(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
     let spellings =
         [("outputSchema", contract.output_schema.take()), ("output_schema", contract.output_schema_snake.take())];
     let (key, source) = one_of(spellings, remarks)?;
@@ -52,11 +58,11 @@ fn one_of<const N: usize>(
 fn compile<'a>(
     base: &Pointer,
     source: Json,
-    options: &SchemaOptions,
+    options: SchemaOptions,
     remarks: &mut Remarks<'a>,
     add: impl FnOnce(&mut Remarks<'a>, &Pointer, Vec<Note>),
 ) -> Option<Schema> {
-    let (schema, notes) = match Schema::compile(source, options) {
+    let (schema, notes) = match Schema::compile(source, &options) {
         Ok((schema, notes)) => (Some(schema), notes),
         Err(notes) => (None, notes),
     };

@@ -51,7 +51,14 @@ fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions
     let mut notes: Vec<Note> = notes.into_iter().map(|(note, line)| Note { place: place(line), ..note }).collect();
     let defaults = defaults.map(|defaults| read_defaults(&defaults, &place, &mut notes)).unwrap_or_default();
     let fatal = notes.iter().filter(|note| note.severity == Severity::Error).cloned().collect();
-    let terms = Terms { defaults, of_document: fatal, execute: &options.execute, profile: options.profile, file };
+    let terms = Terms {
+        defaults,
+        of_document: fatal,
+        execute: &options.execute,
+        profile: options.profile,
+        author: options.author,
+        file,
+    };
     for found in found {
         let place = place(found.contract.lines.line);
         contracts.push(Compiled { outcome: compile(found, &terms), place });

@@ -1,5 +1,9 @@
 //! What a schema marks as `writeOnly` is never shown again (rule E3).
 
+use std::sync::Arc;
+
+use regex::Regex;
+
 use super::proof::{Reference, resolve};
 use crate::json::{Json, Object};
 
@@ -22,7 +26,7 @@ fn redact<'a>(root: &'a Json, schemas: Vec<&'a Json>, value: &Json) -> Json {
         Json::Object(members) => Json::Object(
             members
                 .iter()
-                .map(|(name, value)| (name.clone(), redact(root, of_member(&schemas, name), value)))
+                .map(|(name, value)| (Arc::clone(name), redact(root, of_member(&schemas, name), value)))
                 .collect::<Object>(),
         ),
         Json::Array(items) => Json::Array(
@@ -67,9 +71,21 @@ fn of_member<'a>(schemas: &[&'a Json], name: &str) -> Vec<&'a Json> {
     let patterns = |schema: &&'a Json| schema.get("patternProperties").and_then(Json::as_object);
     schemas
         .iter()
-        .flat_map(|schema| declared(schema).or_else(|| others(schema)))
-        .chain(schemas.iter().filter_map(patterns).flat_map(Object::values))
+        .filter_map(|schema| declared(schema).or_else(|| others(schema)))
+        .chain(
+            schemas
+                .iter()
+                .filter_map(patterns)
+                .flatten()
+                .filter(|(pattern, _)| may_match(pattern, name))
+                .map(|(_, schema)| schema),
+        )
         .collect()
+}
+
+/// A pattern that the engine does not take may match: rather hide too much.
+fn may_match(pattern: &str, name: &str) -> bool {
+    Regex::new(pattern).map_or(true, |pattern| pattern.is_match(name))
 }
 
 fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {

@@ -10,9 +10,9 @@ use crate::{
 /// The violation of `type`, if there is one.
 pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation> {
     let asked = keywords.get("type")?;
-    let names: Vec<&str> = match asked {
-        Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
-        name => name.as_str().into_iter().collect(),
+    let names: Vec<&str> = match asked.as_array() {
+        Some(names) => names.iter().filter_map(Json::as_str).collect(),
+        None => asked.as_str().into_iter().collect(),
     };
     if names.is_empty() || names.iter().any(|name| is_of_type(spot.value, name)) {
         return None;
@@ -22,10 +22,7 @@ pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation
 }
 
 fn is_of_type(value: &Json, name: &str) -> bool {
-    match value {
-        Json::Number(number) => name == "number" || (name == "integer" && number.is_integer()),
-        other => other.kind().name() == name,
-    }
+    value.kind().name() == name || (name == "integer" && value.as_number().is_some_and(Number::is_integer))
 }
 
 /// `a`, `a or b`, `a, b or c`.
@@ -120,10 +117,9 @@ fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Expla
 
 /// Whether the size breaks a least or a greatest size, and the words for it.
 fn size(
-    keywords: &Object,
-    [least, most]: [&'static str; 2],
-    unit: &str,
+    [least, most, unit]: [&'static str; 3],
     size: usize,
+    keywords: &Object,
     spot: &Spot<'_>,
     found: &mut Explanation,
 ) {
@@ -141,7 +137,7 @@ fn size(
 }
 
 fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<'a>, found: &mut Explanation) {
-    size(keywords, ["minLength", "maxLength"], "characters", text.chars().count(), spot, found);
+    size(["minLength", "maxLength", "characters"], text.chars().count(), keywords, spot, found);
     if let Some(pattern) = keywords.get("pattern")
         && !walk.leaf_accepts("pattern", pattern, spot.value)
     {
@@ -157,7 +153,7 @@ fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<
 }
 
 fn lists<'a>(walk: &mut Walk<'a>, keywords: &'a Object, items: &'a [Json], spot: &Spot<'a>, found: &mut Explanation) {
-    size(keywords, ["minItems", "maxItems"], "items", items.len(), spot, found);
+    size(["minItems", "maxItems", "items"], items.len(), keywords, spot, found);
     if keywords.get("uniqueItems") == Some(&Json::Bool(true)) && !is_unique(items) {
         found.push(spot.violation("uniqueItems", "expected unique items", "unique items"));
     }
@@ -186,7 +182,7 @@ fn objects<'a>(
     spot: &Spot<'a>,
     found: &mut Explanation,
 ) {
-    size(keywords, ["minProperties", "maxProperties"], "properties", members.len(), spot, found);
+    size(["minProperties", "maxProperties", "properties"], members.len(), keywords, spot, found);
     let required = keywords.get("required").and_then(Json::as_array).unwrap_or_default();
     for name in required.iter().filter_map(Json::as_str).filter(|name| !members.contains_key(*name)) {
         found.push(missing(keywords, members, name, spot));

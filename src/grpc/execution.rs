@@ -1,0 +1,190 @@
+//! The execution service: runs over a stream, and the unary twins for hosts that need no call-back.
+
+use std::{pin::Pin, sync::Arc};
+
+use tokio::sync::mpsc;
+use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{
+    Fault, MAX_MESSAGE_BYTES, Stopping, decode, encode,
+    proto::{self, tool_execution_service_server::ToolExecutionServiceServer},
+    session,
+};
+use crate::{
+    booth::Booth,
+    call::{Finish, ToolCall},
+    content::{Content, Progress, Warning},
+    json::Json,
+    pipeline::{self, Scope},
+    result::{CallResult, Trace},
+    run::{self, Feed, Observer, VerdictReason},
+    wording,
+};
+
+/// Frames that may wait for a host that does not read. Far more than a batch of the largest size has, so that a host that
+/// first writes and then reads is no problem.
+const FRAMES_WAITING: usize = 65_536;
+
+/// Serves the execution of calls.
+#[derive(Debug)]
+struct Execution {
+    booth: Arc<Booth>,
+    stopping: Stopping,
+}
+
+pub(super) fn service(booth: Arc<Booth>, stopping: Stopping) -> ToolExecutionServiceServer<impl Service> {
+    ToolExecutionServiceServer::new(Execution { booth, stopping })
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(usize::MAX)
+}
+
+/// The generated trait, under the name that says what it is.
+pub(super) use proto::tool_execution_service_server::ToolExecutionService as Service;
+
+#[tonic::async_trait]
+impl Service for Execution {
+    type RunStream = Pin<Box<dyn Stream<Item = Result<proto::RunResponse, Status>> + Send>>;
+
+    async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
+        let (out, frames) = mpsc::channel(FRAMES_WAITING);
+        let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
+        tokio::spawn(session::serve(booth, stopping, request.into_inner(), out));
+        Ok(Response::new(Box::pin(ReceiverStream::new(frames))))
+    }
+
+    async fn execute_batch(
+        &self,
+        request: Request<proto::ExecuteBatchRequest>,
+    ) -> Result<Response<proto::ExecuteBatchResponse>, Status> {
+        if self.stopping.drain.is_cancelled() {
+            return Err(Fault::Draining.into());
+        }
+        let request = request.into_inner();
+        let opened = self.booth.open(decode::open(request.open.unwrap_or_default())?).map_err(Fault::from)?;
+        // A caller that goes away, and a booth that stops, cancel the batch.
+        let _cancel = CancelOnDrop(Arc::clone(&opened.run));
+        let id = decode::named(request.batch_id).unwrap_or_else(|| "b1".into());
+        let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
+        let running = opened.run.batch(Feed::from(batch), Arc::new(Silent));
+        tokio::pin!(running);
+        let outcome = tokio::select! {
+            outcome = &mut running => outcome,
+            () = self.stopping.cancel.cancelled() => {
+                opened.run.cancel();
+                running.await
+            }
+        };
+        let results = fitting(&outcome.results);
+        Ok(Response::new(proto::ExecuteBatchResponse {
+            run_id: opened.run.id().to_string(),
+            batch_id: id.to_string(),
+            results: results.iter().map(encode::result).collect(),
+            verdict: Some(encode::verdict(&outcome.verdict)),
+            warnings: encode::warnings(&outcome.warnings),
+            contracts: encode::reports(&opened.reports),
+        }))
+    }
+
+    async fn validate(
+        &self,
+        request: Request<proto::ValidateRequest>,
+    ) -> Result<Response<proto::ValidateResponse>, Status> {
+        let request = request.into_inner();
+        let contracts: Vec<Vec<u8>> = request.contracts.iter().map(|contract| contract.to_vec()).collect();
+        let (catalog, reports) = self.booth.with_contracts(&contracts);
+        let scope = Scope {
+            catalog,
+            executor: Arc::new(self.booth.executors.clone()),
+            hooks: Vec::new(),
+            context: Arc::new(Json::empty_object()),
+            parse_limits: self.booth.parse_limits.clone(),
+        };
+        let calls = decode::calls(request.calls);
+        Ok(Response::new(proto::ValidateResponse {
+            validations: calls.iter().map(|call| validation(&scope, call)).collect(),
+            contracts: encode::reports(&reports),
+        }))
+    }
+
+    async fn conclude_batch(
+        &self,
+        request: Request<proto::ConcludeBatchRequest>,
+    ) -> Result<Response<proto::ConcludeBatchResponse>, Status> {
+        let request = request.into_inner();
+        let cut_off = decode::finish(request.finish) == Finish::CutOff;
+        let (terminate, reason, blocking) = run::agree(request.calls.iter().map(|call| call.terminate), cut_off);
+        debug_assert_eq!(terminate, reason == VerdictReason::AllTerminate);
+        let verdict = proto::Verdict {
+            terminate,
+            reason: encode::verdict_reason(reason).into(),
+            blocking,
+            ..proto::Verdict::default()
+        };
+        Ok(Response::new(proto::ConcludeBatchResponse { verdict: Some(verdict) }))
+    }
+}
+
+fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
+    let mut trace = Trace::default();
+    let checked = pipeline::check(scope, call, &mut trace);
+    proto::CallValidation {
+        index: call.index,
+        call_id: call.id.to_string(),
+        tool: call.name.to_string(),
+        valid: checked.is_ok(),
+        arguments: trace.arguments.as_deref().map(encode::json).unwrap_or_default(),
+        prepared_arguments: encode::prepared(&trace),
+        repairs: trace.repairs.iter().map(encode::repair).collect(),
+        error: checked.err().map(|refusal| encode::error(&refusal)),
+    }
+}
+
+/// Nobody listens to a unary batch while it runs.
+struct Silent;
+
+impl Observer for Silent {
+    fn started(&self, _: u32, _: &Arc<str>, _: &Arc<str>) {}
+    fn progress(&self, _: u32, _: Progress) {}
+    fn finished(&self, _: &Arc<CallResult>) {}
+}
+
+/// Cancels a run whose caller has gone away.
+struct CancelOnDrop(Arc<run::Run>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Room that an answer needs beside its results.
+const ENVELOPE_BYTES: usize = 64 << 10;
+
+/// The results, cut so that one message holds them all: a call that ran must not lose its answer to a transport limit.
+fn fitting(results: &[Arc<CallResult>]) -> Vec<CallResult> {
+    use prost::Message as _;
+    let sizes: Vec<usize> = results.iter().map(|result| encode::result(result).encoded_len()).collect();
+    let room = MAX_MESSAGE_BYTES - ENVELOPE_BYTES;
+    let is_over = sizes.iter().sum::<usize>() > room;
+    let share = room / results.len().max(1);
+    let fit = |(result, size): (&Arc<CallResult>, usize)| {
+        if is_over && size > share { cut(result, size) } else { (**result).clone() }
+    };
+    results.iter().zip(sizes).map(fit).collect()
+}
+
+/// What is left of a result that is too large for a unary answer.
+fn cut(result: &CallResult, size: usize) -> CallResult {
+    let message =
+        format!("the result of {size} bytes does not fit a unary answer; use the Run stream for large results");
+    let mut small = result.clone();
+    small.content = vec![Content::text(wording::cut_marker(size).trim_start())];
+    small.structured = None;
+    small.details = None;
+    small.trace.prepared = None;
+    small.trace.arguments = None;
+    small.call = Arc::new(ToolCall { arguments: bytes::Bytes::new(), ..(*small.call).clone() });
+    small.warnings.push(Warning { code: "output_truncated", message });
+    small
+}

@@ -1,0 +1,164 @@
+//! One `Run` stream: frames of the host in, signals of the run out, until the host has no more to say.
+//!
+//! Everything about one call is in-band. A frame that cannot be used is rejected by its own ids and has no effect; only what
+//! concerns the stream as a whole ends it with a status.
+
+mod assembly;
+mod frames;
+mod opening;
+mod reply;
+
+use std::{collections::HashSet, sync::Arc};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tonic::{Status, Streaming};
+use tracing::{debug, info};
+
+use self::{assembly::Assembly, reply::Replies};
+use super::{Fault, Stopping, proto};
+use crate::{
+    booth::{Booth, Lease},
+    host::{Host, Signal},
+    run::{Feed, Run},
+};
+
+/// Where frames to the host go.
+pub(super) type Out = mpsc::Sender<Result<proto::RunResponse, Status>>;
+
+/// Serves a stream to its end.
+pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: Streaming<proto::RunRequest>, out: Out) {
+    let served = match opening::open(&booth, &stopping, &mut inbound, &out).await {
+        Ok((session, signals)) => session.serve(inbound, signals).await,
+        Err(fault) => Err(fault),
+    };
+    if let Err(fault) = served {
+        info!(%fault, "run stream ended by a fault");
+        // A host that is gone does not read it.
+        drop(out.send(Err(fault.into())).await);
+    }
+}
+
+/// An open run and its stream.
+struct Session {
+    run: Arc<Run>,
+    host: Arc<Host>,
+    replies: Replies,
+    stopping: Stopping,
+    batch: Phase,
+    /// Ids of the batches so far.
+    batch_ids: HashSet<Arc<str>>,
+    /// The host has no more to say, or is not listened to any more: running calls are finished, then the stream ends.
+    ending: bool,
+    /// Half-closed: nothing more can come in.
+    half_closed: bool,
+    draining: bool,
+    _lease: Lease,
+}
+
+/// What the run is doing. Batches come one after the other.
+enum Phase {
+    /// Nothing.
+    Idle,
+    /// A batch comes in pieces; nothing of it runs yet, or, if it is eager, what is complete does.
+    Assembling(Assembly),
+    /// A batch is complete and runs.
+    Running(Arc<str>),
+}
+
+impl Session {
+    async fn serve(
+        mut self,
+        mut inbound: Streaming<proto::RunRequest>,
+        mut signals: mpsc::UnboundedReceiver<Signal>,
+    ) -> Result<(), Fault> {
+        let stopping = self.stopping.clone();
+        while !(self.ending && matches!(self.batch, Phase::Idle)) {
+            tokio::select! {
+                biased;
+                Some(signal) = signals.recv() => self.forward(signal).await,
+                () = self.replies.closed(), if !self.ending => self.lost(),
+                frame = inbound.message(), if !self.half_closed => match frame {
+                    Ok(Some(frame)) => self.take(frame).await?,
+                    Ok(None) => self.half_close(),
+                    Err(_) => self.lost(),
+                },
+                () = stopping.drain.cancelled(), if !self.draining => self.drain().await,
+                () = expired(&stopping.cancel, self.draining) => self.cancel_rest(),
+            }
+        }
+        info!(run = %self.run.id(), batches = self.batch_ids.len(), "run closed");
+        if self.draining && !self.half_closed { Err(Fault::Draining) } else { Ok(()) }
+    }
+
+    /// Passes on what the run says.
+    async fn forward(&mut self, signal: Signal) {
+        let batch = match &self.batch {
+            Phase::Running(id) => Arc::clone(id),
+            Phase::Assembling(assembly) => Arc::clone(&assembly.id),
+            Phase::Idle => return,
+        };
+        let is_over = matches!(signal, Signal::BatchFinished(_));
+        self.replies.signal(&batch, signal).await;
+        if is_over {
+            self.batch = Phase::Idle;
+            if self.draining {
+                self.ending = true;
+            }
+        }
+    }
+
+    /// Runs a batch to its end, on its own task.
+    fn start(&mut self, feed: Feed) {
+        debug!(run = %self.run.id(), batch = %feed.id, "batch started");
+        let host = Arc::clone(&self.host);
+        let running = self.run.batch(feed, Arc::<Host>::clone(&host));
+        tokio::spawn(async move { host.tell(Signal::BatchFinished(Box::new(running.await))) });
+    }
+
+    /// The host says no more: what is running is finished and flushed, what was not complete is answered as truncated. The
+    /// host cannot answer either, so nobody waits for it any more.
+    fn half_close(&mut self) {
+        self.half_closed = true;
+        self.end();
+        self.host.close();
+    }
+
+    /// No new batch; one that was still coming ends here.
+    fn end(&mut self) {
+        self.ending = true;
+        if let Phase::Assembling(assembly) = std::mem::replace(&mut self.batch, Phase::Idle) {
+            self.complete(assembly, crate::call::Finish::CutOff);
+        }
+    }
+
+    /// The host is gone: everything is cancelled, and its results are kept for nobody.
+    fn lost(&mut self) {
+        info!(run = %self.run.id(), "the host is gone; its run is cancelled");
+        self.run.cancel();
+        self.half_close();
+    }
+
+    async fn drain(&mut self) {
+        self.draining = true;
+        self.replies.draining(self.stopping.grace).await;
+        if matches!(self.batch, Phase::Idle) {
+            self.ending = true;
+        }
+    }
+
+    /// The grace is over.
+    fn cancel_rest(&mut self) {
+        self.run.cancel();
+        self.end();
+    }
+}
+
+/// Returns when the grace is over; never, if the booth is not draining or the rest is cancelled already.
+async fn expired(cancel: &CancellationToken, draining: bool) {
+    if draining && !cancel.is_cancelled() {
+        cancel.cancelled().await;
+    } else {
+        std::future::pending::<()>().await;
+    }
+}

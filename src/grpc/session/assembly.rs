@@ -1,0 +1,169 @@
+//! A batch that comes in pieces: calls by index, arguments joined as bytes, nothing guessed.
+
+use std::sync::Arc;
+
+use crate::{
+    call::{Finish, Mode, ToolCall},
+    grpc::{decode, proto},
+    run::{Capacity, Fed, Feed, Feeder},
+};
+
+/// So many times the calls that may be in flight, and the batch is absurd.
+const ABSURD: usize = 4;
+
+/// A batch that is coming.
+pub(super) struct Assembly {
+    pub(super) id: Arc<str>,
+    mode: Option<Mode>,
+    calls: Vec<Draft>,
+    /// Calls that were handed on already.
+    fed: usize,
+    /// Where calls of an eager batch go as soon as they and all before them are complete.
+    eager: Option<Feeder>,
+    capacity: Capacity,
+    bytes: usize,
+}
+
+/// A call that is coming.
+struct Draft {
+    start: proto::CallStart,
+    arguments: Vec<u8>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Ended,
+    /// Its arguments are more than may be in flight, and were dropped.
+    Overloaded,
+}
+
+/// Why a piece does not fit.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Misfit {
+    #[error("{0}")]
+    UnknownCall(&'static str),
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+impl Assembly {
+    /// A batch of which nothing runs before it is complete.
+    pub(super) fn patient(id: Arc<str>, mode: Option<Mode>, capacity: Capacity) -> Self {
+        Self { id, mode, calls: Vec::new(), fed: 0, eager: None, capacity, bytes: 0 }
+    }
+
+    /// A batch of which each call runs as soon as it is complete.
+    pub(super) fn eager(id: Arc<str>, mode: Option<Mode>, capacity: Capacity) -> (Self, Feed) {
+        let (feeder, feed) = Feed::eager(Arc::clone(&id), mode);
+        (Self { eager: Some(feeder), ..Self::patient(id, mode, capacity) }, feed)
+    }
+
+    pub(super) fn is_eager(&self) -> bool {
+        self.eager.is_some()
+    }
+
+    pub(super) fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether the host starts calls without end.
+    pub(super) fn is_absurd(&self) -> bool {
+        self.calls.len() > self.capacity.max_calls_in_flight.saturating_mul(ABSURD)
+    }
+
+    /// A call starts: the next one.
+    pub(super) fn start(&mut self, index: Option<u32>, start: proto::CallStart) -> Result<(), Misfit> {
+        if index.is_some_and(|index| usize::try_from(index) != Ok(self.calls.len())) {
+            return Err(Misfit::Malformed("calls start in the order of their indexes, from 0, each once"));
+        }
+        self.calls.push(Draft { start, arguments: Vec::new(), state: State::Open });
+        Ok(())
+    }
+
+    /// The next bytes of an open call's arguments.
+    pub(super) fn delta(&mut self, index: Option<u32>, bytes: &[u8]) -> Result<(), Misfit> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        let is_over = self.bytes > self.capacity.max_bytes_in_flight;
+        let draft = self.open_call(index)?;
+        if is_over && draft.state == State::Open {
+            draft.state = State::Overloaded;
+            draft.arguments = Vec::new();
+        }
+        if draft.state == State::Open {
+            draft.arguments.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    /// The arguments of a call are complete.
+    pub(super) fn end(&mut self, index: Option<u32>) -> Result<(), Misfit> {
+        let draft = self.open_call(index)?;
+        if draft.state == State::Open {
+            draft.state = State::Ended;
+        }
+        self.feed_complete();
+        Ok(())
+    }
+
+    /// The call that a piece belongs to; without an index, the only open one.
+    fn open_call(&mut self, index: Option<u32>) -> Result<&mut Draft, Misfit> {
+        let found = if let Some(index) = index {
+            usize::try_from(index).ok().and_then(|index| self.calls.get_mut(index))
+        } else {
+            let mut open = self.calls.iter_mut().filter(|draft| draft.state == State::Open);
+            let first = open.next();
+            if open.next().is_some() {
+                return Err(Misfit::Malformed("several calls are open: the frame must name the index of its call"));
+            }
+            first
+        };
+        let draft = found.ok_or(Misfit::UnknownCall("no such call has started"))?;
+        if draft.state == State::Ended {
+            return Err(Misfit::UnknownCall("this call has ended"));
+        }
+        Ok(draft)
+    }
+
+    /// Hands on the calls of an eager batch that are complete, in order.
+    fn feed_complete(&mut self) {
+        let Some(feeder) = &self.eager else { return };
+        while let Some(draft) = self.calls.get_mut(self.fed).filter(|draft| draft.state != State::Open) {
+            feeder.feed(draft.take());
+            self.fed += 1;
+        }
+    }
+
+    /// The batch is over. An eager one is already running; the feed of another one is returned.
+    pub(super) fn finish(mut self, finish: Finish) -> Option<Feed> {
+        let rest = self.calls.iter_mut().skip(self.fed).map(Draft::take);
+        let Some(feeder) = self.eager else {
+            return Some(Feed::whole(self.id, self.mode, rest.collect(), finish));
+        };
+        for fed in rest {
+            feeder.feed(fed);
+        }
+        feeder.feed(Fed::End(finish));
+        None
+    }
+}
+
+impl Draft {
+    fn take(&mut self) -> Fed {
+        let start = std::mem::take(&mut self.start);
+        let call = ToolCall {
+            // The run numbers the calls of a batch by their order.
+            index: 0,
+            id: start.id.into(),
+            name: start.name.into(),
+            arguments: std::mem::take(&mut self.arguments).into(),
+            idempotency_key: decode::named(start.idempotency_key),
+        };
+        match self.state {
+            State::Ended => Fed::Call(call),
+            State::Open => Fed::Unfinished(call),
+            State::Overloaded => Fed::Overloaded(call),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Faults of the stream and its host, each with its gRPC status. What a model does wrong is never among them.
+
+use std::{sync::Arc, time::Duration};
+
+use tonic::{Code, Status};
+
+use crate::{booth::RunInUse, ports::LedgerError};
+
+/// Why a request, or a whole stream, cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The stream ended, or said something else, before it opened a run.
+    #[error("the first frame of a run must be `open`")]
+    NotOpened,
+    /// The stream said nothing.
+    #[error("no frame came within {}; the first one must be `open`", humantime::format_duration(*.0))]
+    Silent(Duration),
+    /// The host speaks another version.
+    #[error("protocol version {0} is not known; this booth speaks version {version}", version = super::PROTOCOL_VERSION)]
+    UnknownVersion(u32),
+    /// A field of a request cannot be used.
+    #[error("{field}: {problem}")]
+    Malformed {
+        /// The field's path in the message.
+        field: &'static str,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// Another stream holds the run.
+    #[error(transparent)]
+    RunInUse(#[from] RunInUse),
+    /// There is no run to go on with.
+    #[error("there is no run `{0}` to resume; open it without `resume`")]
+    NothingToResume(Arc<str>),
+    /// The booth is about to stop.
+    #[error("the booth is draining; try another one")]
+    Draining,
+    /// A batch that came in pieces started far more calls than may be in flight.
+    #[error("a batch started more than {0} calls")]
+    TooManyCalls(usize),
+    /// No tool has the name.
+    #[error("tool `{name}` not found{hint}")]
+    ToolNotFound {
+        /// The name.
+        name: String,
+        /// The nearest name, in a clause.
+        hint: String,
+    },
+    /// Nothing was accepted there.
+    #[error("task `{0}` has accepted no such submission")]
+    SubmissionNotFound(String),
+    /// The ledger of submissions did not answer.
+    #[error("submissions cannot be read: {0}")]
+    Ledger(#[from] LedgerError),
+}
+
+impl Fault {
+    fn code(&self) -> Code {
+        match self {
+            Self::NotOpened | Self::Malformed { .. } => Code::InvalidArgument,
+            Self::Silent(_) => Code::DeadlineExceeded,
+            Self::UnknownVersion(_) => Code::FailedPrecondition,
+            Self::RunInUse(_) => Code::AlreadyExists,
+            Self::NothingToResume(_) | Self::ToolNotFound { .. } | Self::SubmissionNotFound(_) => Code::NotFound,
+            Self::Draining | Self::Ledger(_) => Code::Unavailable,
+            Self::TooManyCalls(_) => Code::ResourceExhausted,
+        }
+    }
+}
+
+impl From<Fault> for Status {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.code(), fault.to_string())
+    }
+}
