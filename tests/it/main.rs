@@ -3,5 +3,7 @@
 #![cfg(test)]
 
 mod floors;
+mod pipeline;
 mod run_stream;
 mod stand;
+mod wording;
