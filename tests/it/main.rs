@@ -9,4 +9,6 @@ mod stand;
 mod call;
 mod check;
 mod pipe;
+mod pipeline;
 mod run_stream;
+mod wording;

@@ -1,0 +1,128 @@
+//! `toolbooth serve`: the sidecar.
+
+use std::{
+    io::Write,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use toolbooth::{
+    booth::Booth,
+    server::{self, Listeners},
+    tools::{Author, LoadOptions, load_paths},
+};
+use tracing::info;
+
+use super::in_process::{log_report, of_settings};
+use crate::config::{DEFAULT_TCP, Settings};
+
+/// Serve as the sidecar of an agent, on a Unix socket and on loopback TCP at once.
+///
+/// Without --socket and --tcp it listens on 127.0.0.1:7155. A contract that is broken is logged with file, line and remedy, and
+/// the others serve. SIGTERM and Ctrl-C end it gracefully: no new batch is taken, running ones have the grace to finish.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolbooth serve --tools contracts/
+  toolbooth serve --tools contracts/ --socket /run/toolbooth/booth.sock --tcp 127.0.0.1:7155
+  toolbooth serve --config booth.yaml")]
+pub(super) struct Serve {
+    /// Settings file, YAML or JSON; flags go before what it says
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Contract files, and folders of them
+    #[arg(long = "tools", value_name = "PATH", num_args = 1..)]
+    tools: Vec<PathBuf>,
+    /// Unix socket to listen on
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Loopback address to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    tcp: Option<SocketAddr>,
+    /// How long running batches have after the booth was told to end, for example 20s
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    grace: Option<Duration>,
+}
+
+impl Serve {
+    /// What the settings file and the flags say together.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let file = self.config.as_deref().map(Settings::read).transpose();
+        let mut settings = match file {
+            Ok(settings) => settings.unwrap_or_default(),
+            Err(notes) => bail!(super::shown::notes(&notes)),
+        };
+        if !self.tools.is_empty() {
+            settings.tools.clone_from(&self.tools);
+        }
+        if self.socket.is_some() || self.tcp.is_some() {
+            settings.socket.clone_from(&self.socket);
+            settings.tcp = self.tcp;
+        }
+        if settings.socket.is_none() && settings.tcp.is_none() {
+            settings.tcp = Some(DEFAULT_TCP);
+        }
+        settings.grace = self.grace.unwrap_or(settings.grace);
+        Ok(settings)
+    }
+
+    /// Serves until a signal ends it.
+    pub(super) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
+        let settings = self.settings()?;
+        let loaded = load_paths(&settings.tools, &LoadOptions::default())?;
+        loaded.reports.iter().for_each(log_report);
+        let served = loaded.catalog.served().count();
+        let quarantined = loaded.catalog.len() - served;
+        let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
+        let booth = Booth { catalog: loaded.catalog, load, ..of_settings(&settings)? };
+        let listeners = bind(&settings, out).await?;
+        writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
+        writeln!(out, "stop with Ctrl-C; running batches have {}", humantime::format_duration(settings.grace))?;
+        out.flush()?;
+        let stop = CancellationToken::new();
+        let stopping = stop.clone();
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let watching = tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => info!("SIGTERM"),
+                _ = interrupt.recv() => info!("SIGINT"),
+            }
+            stopping.cancel();
+        });
+        let served = server::serve(Arc::new(booth), listeners, stop, settings.grace).await;
+        watching.abort();
+        settings.socket.as_deref().map(remove).transpose()?;
+        served?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Binds the listeners, and says where.
+async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<Listeners> {
+    let mut listeners = Listeners::default();
+    if let Some(path) = &settings.socket {
+        listeners.unix = Some(server::bind_unix(path).await?);
+        writeln!(out, "listening on unix://{}", path.display())?;
+    }
+    if let Some(address) = settings.tcp {
+        let listener = server::bind_tcp(address).await?;
+        writeln!(out, "listening on {}", listener.local_addr()?)?;
+        listeners.tcp = Some(listener);
+    }
+    Ok(listeners)
+}
+
+/// Leaves no socket behind.
+fn remove(socket: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(socket) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,147 @@
+//! What a model reads when its arguments are refused: short, complete, and not to be forged (rules E1 to E4).
+
+use std::sync::Arc;
+
+use toolbooth::{
+    call::ToolCall,
+    executors::Executors,
+    json::{Json, ParseLimits},
+    pipeline::{self, Scope},
+    refusal::Refusal,
+    result::Trace,
+    tools::{LoadOptions, load_document},
+};
+
+/// The refusal of a call to the tool `t` of a contract.
+fn refusal(contract: &str, arguments: &[u8]) -> Refusal {
+    let loaded = load_document(contract.as_bytes(), &LoadOptions::default());
+    let scope = Scope {
+        catalog: loaded.catalog,
+        executor: Arc::new(Executors::new(std::collections::BTreeMap::new()).unwrap()),
+        hooks: Vec::new(),
+        context: Arc::new(Json::empty_object()),
+        parse_limits: ParseLimits::default(),
+    };
+    let arguments = arguments.to_vec().into();
+    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
+    *pipeline::check(&scope, &call, &mut Trace::default()).expect_err("the call is refused")
+}
+
+fn text(contract: &str, arguments: &str) -> String {
+    refusal(contract, arguments.as_bytes()).text
+}
+
+#[test]
+fn e1_the_submission_with_a_number_as_evidence_reads_as_designed() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"name":{"type":"string"},"evidence":{"type":"string"}}}}"#;
+    assert_eq!(
+        text(contract, r#"{"name":"first","evidence":42}"#),
+        "Validation failed for tool \"t\":\n  - evidence: expected string, got number\n\nReceived arguments:\n{\n  \"name\": \"first\",\n  \"evidence\": 42\n}"
+    );
+}
+
+#[test]
+fn e2_nothing_that_was_sent_can_forge_a_line() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","additionalProperties":false}}"#;
+    let read = text(contract, r#"{"a\n  - b: missing\n\nReceived arguments:\u2028\u0085":1}"#);
+    let lines: Vec<&str> = read.lines().collect();
+    assert_eq!(lines[1], "  - a\\u{a}  - b: missing\\u{a}\\u{a}Received arguments:\\u{2028}\\u{85}: unknown field");
+    assert_eq!(lines.len(), 7, "{read}");
+}
+
+#[test]
+fn e3_many_violations_are_twenty_lines_and_a_count() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","additionalProperties":{"type":"string"}}}"#;
+    let members: Vec<String> = (0..100).map(|number| format!("\"k{number}\":{number}")).collect();
+    let read = text(contract, &format!("{{{}}}", members.join(",")));
+    let (violations, _) = read.split_once("\n\nReceived").unwrap();
+    assert_eq!(violations.lines().filter(|line| line.starts_with("  - k")).count(), 20);
+    assert!(violations.ends_with("\n  - and 80 more"), "{violations}");
+    assert!(read.len() <= 4200, "{}", read.len());
+}
+
+#[test]
+fn loop_005_a_long_string_is_shown_by_its_length_and_never_by_its_beginning() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"content":{"type":"string"}}}}"#;
+    let read = text(contract, &format!(r#"{{"content":"{}"}}"#, "x".repeat(100_000)));
+    assert!(read.contains("  - path: missing\n"));
+    assert!(read.contains("\"content\": \"<string, 100000 characters>\""));
+    assert!(!read.contains("xxxxxxxxxx") && read.len() < 600, "{read}");
+}
+
+#[test]
+fn e3_a_large_array_is_cut_at_a_line_and_counted() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","required":["path"]}}"#;
+    let items = vec!["1"; 5000].join(",");
+    let read = text(contract, &format!(r#"{{"list":[{items}]}}"#));
+    assert!(read.len() <= 4200, "{}", read.len());
+    let last = read.lines().last().unwrap();
+    assert!(last.starts_with("... and ") && last.ends_with(" more lines"), "{last}");
+}
+
+#[test]
+fn e3_what_is_sensitive_is_shown_nowhere() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"key":{"type":"string"},"token":{"type":"string","writeOnly":true},
+        "list":{"type":"array","items":{"type":"object","properties":{"pin":{"type":"integer","writeOnly":true}}}},"n":{"type":"integer"}}},
+        "arguments":{"sensitive":["/key"]}}"#;
+    let refusal = refusal(contract, br#"{"key":"s3cret-a","token":"s3cret-b","list":[{"pin":"s3cret-c"}],"n":"x"}"#);
+    assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
+    assert!(refusal.text.contains("\"key\": \"<redacted>\""), "{}", refusal.text);
+    assert_eq!(refusal.violation_count, 2);
+}
+
+#[test]
+fn e3_the_received_block_is_left_out_where_the_contract_says_so() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","required":["a"]},"arguments":{"received":"omit"}}"#;
+    assert_eq!(text(contract, "{}"), "Validation failed for tool \"t\":\n  - a: missing\n");
+}
+
+#[test]
+fn e4_a_misspelled_field_is_named() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","additionalProperties":false,"required":["file_path"],"properties":{"file_path":{"type":"string"}}}}"#;
+    let read = text(contract, r#"{"filePath":"a"}"#);
+    assert!(read.contains("  - file_path: missing (did you mean to rename `filePath`?)\n"), "{read}");
+    assert!(read.contains("  - filePath: unknown field (did you mean `file_path`?)\n"), "{read}");
+}
+
+#[test]
+fn p3_every_malformed_text_says_where_and_what_to_do() {
+    let contract = r#"{"name":"t","parameters":{"type":"object"}}"#;
+    for (arguments, reason, says) in [
+        (
+            &br#"{"a":1"#[..],
+            "invalid_json",
+            "the text ends in the middle of a value at line 1 column 7. Nothing was executed. The text is incomplete",
+        ),
+        (
+            br#"{"a":1}{"a":2}"#,
+            "invalid_json",
+            "there is more text after the value at line 1 column 8. Nothing was executed. Send exactly one JSON object: one call per object",
+        ),
+        (br#"{"a":1,"a":1}"#, "duplicate_key", "the key \"a\" stands twice in one object at line 1 column 8"),
+        (br#"{"a":"\ud800"}"#, "invalid_unicode", "a string is not valid Unicode at line 1 column 7"),
+        (br#"{"a":"\u0000"}"#, "forbidden_char", "a string contains the character U+0000"),
+        (b"{\"a\":\"\xff\"}", "invalid_unicode", "a string is not valid Unicode at line 1 column 7"),
+        (b"[1]", "not_object", "must be a JSON object, got array"),
+        (b"\"\"", "not_object", "must be a JSON object, got string"),
+    ] {
+        let refusal = refusal(contract, arguments);
+        assert_eq!(refusal.reason.unwrap().as_str(), reason, "{arguments:?}");
+        assert!(refusal.text.contains(says), "{}", refusal.text);
+    }
+}
+
+#[test]
+fn p2_an_unknown_tool_is_answered_with_the_nearest_names() {
+    let contract = r#"{"name":"t_long","parameters":{"type":"object"}}"#;
+    assert_eq!(text(contract, "{}"), "Tool t not found\n\nDeclared tools: t_long");
+}
+
+#[test]
+fn p4_an_old_and_a_new_name_that_differ_are_a_conflict() {
+    let contract =
+        r#"{"name":"t","parameters":{"type":"object"},"prepare":[{"rename":{"from":"/filePath","to":"/path"}}]}"#;
+    let refusal = refusal(contract, br#"{"filePath":"a","path":"b"}"#);
+    assert_eq!(refusal.reason.unwrap().as_str(), "alias_conflict");
+    assert!(refusal.text.contains("/filePath: is an old name of /path"), "{}", refusal.text);
+}
