@@ -3,17 +3,21 @@
 
 mod call;
 mod check;
+mod demo;
 mod in_process;
 mod interrupt;
 mod pipe;
+mod probe;
+mod remote;
 mod schema;
+mod serve;
 mod shown;
 
 use std::{io::Write, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Level, Log, LogFormat};
+use crate::config::{self, Level, Log, LogFormat};
 
 /// Something was found: an error in a contract, an error as a result, a line that was not understood.
 const FOUND: u8 = 1;
@@ -54,7 +58,7 @@ struct LogFlags {
     log_format: Option<LogFormat>,
     /// How much is logged.
     #[arg(
-        help = "How much is logged [default: warn] [env: TOOLBOOTH_LOG, which also takes filters]",
+        help = "How much is logged [default: warn; for serve: info] [env: TOOLBOOTH_LOG, which also takes filters]",
         long,
         global = true,
         value_enum,
@@ -67,28 +71,44 @@ struct LogFlags {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(serve::Serve),
+    Demo(demo::Demo),
     Check(check::Check),
     Call(call::Call),
     Pipe(pipe::Pipe),
+    Probe(probe::Probe),
     Schema(schema::Schema),
 }
 
 impl Cli {
-    /// What the flags say of logging.
-    pub(crate) fn log(&self) -> Log {
-        Log { format: self.log.log_format, filter: self.log.log_level.map(|level| level.as_str().to_owned()) }
+    /// What is said of logging: by flags, by the environment, by the settings of `serve`, in this order.
+    pub(crate) fn log(&self) -> anyhow::Result<Log> {
+        let flags =
+            Log { format: self.log.log_format, filter: self.log.log_level.map(|level| level.as_str().to_owned()) };
+        let settings = if let Command::Serve(serve) = &self.command { serve.settings()?.log } else { Log::default() };
+        Ok(flags.or(config::log_of_environment()).or(settings))
     }
 
     /// How much the command logs if nobody says.
     pub(crate) fn default_level(&self) -> Level {
         match self.command {
-            Command::Check(_) | Command::Call(_) | Command::Pipe(_) | Command::Schema(_) => Level::Warn,
+            Command::Serve(_) => Level::Info,
+            Command::Demo(_)
+            | Command::Check(_)
+            | Command::Call(_)
+            | Command::Pipe(_)
+            | Command::Probe(_)
+            | Command::Schema(_) => Level::Warn,
         }
     }
 
     /// Does what was asked for. `out` is standard output.
     pub(crate) async fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         match self.command {
+            // Signals end it gracefully, by itself.
+            Command::Serve(serve) => serve.run(out).await,
+            Command::Demo(demo) => interrupt::or_interrupted(demo.run(out)).await,
+            Command::Probe(probe) => interrupt::or_interrupted(probe.run(out)).await,
             Command::Check(check) => check.run(out),
             Command::Call(call) => interrupt::or_interrupted(call.run(out)).await,
             Command::Pipe(pipe) => interrupt::or_interrupted(pipe.run(out)).await,

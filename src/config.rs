@@ -2,7 +2,13 @@
 
 mod file;
 
-use std::{collections::BTreeMap, ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -19,6 +25,9 @@ pub(crate) use file::{LimitsBlock, is_settings, settings_schema};
 const LOG: &str = "TOOLBOOTH_LOG";
 /// Names a log format, `text` or `json`.
 const LOG_FORMAT: &str = "TOOLBOOTH_LOG_FORMAT";
+
+/// Where `serve` listens if nobody says, and where the other commands look for it.
+pub(crate) const DEFAULT_TCP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7155);
 
 /// Everything that a settings file can say.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<ExitCode> {
-    telemetry::start(cli.log().or(config::log_of_environment()), cli.default_level())?;
+    telemetry::start(cli.log()?, cli.default_level())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(cli.run(&mut io::stdout().lock()));
     // A read of standard input that is still waiting must not keep the program from ending.

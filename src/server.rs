@@ -99,7 +99,8 @@ pub async fn serve(
         let connections = TcpListenerStream::new(listener);
         builder().add_routes(routes.clone()).serve_with_incoming_shutdown(connections, end.clone().cancelled_owned())
     });
-    let servers = async { tokio::try_join!(optional(unix), optional(tcp)).map(|_| ()) };
+    // Boxed: the two servers are by far the largest future of the booth.
+    let servers = Box::pin(async { tokio::try_join!(optional(unix), optional(tcp)).map(|_| ()) });
     let drain = async {
         stop.cancelled().await;
         info!(grace = %humantime::format_duration(grace), "draining");

@@ -14,7 +14,7 @@ use toolbooth::{
     call::{Batch, Finish, ToolCall},
 };
 
-use super::{code, in_process, in_process::Tools, shown};
+use super::{code, in_process, in_process::Tools, remote, shown, shown::Shown};
 
 /// Makes one call and prints the text that the model would read.
 ///
@@ -23,11 +23,12 @@ use super::{code, in_process, in_process::Tools, shown};
 #[derive(Debug, Args)]
 #[command(
     // Where the call goes has to be said.
-    group(ArgGroup::new("where").required(true).args(["paths"])),
+    group(ArgGroup::new("where").required(true).args(["paths", "to"])),
     after_help = "\
 Examples:
   toolbooth call add --args '{\"a\": 1, \"b\": 2}' --tools contracts/
   toolbooth call add --args - --tools contracts/ --execute echo --json < arguments.json
+  toolbooth call word_count --args '{\"text\": \"x\"}' --to 127.0.0.1:7155
 
 The exit code is 1 if the result is an error."
 )]
@@ -40,6 +41,9 @@ pub(super) struct Call {
     /// Print the whole result as JSON, as `pipe` does
     #[arg(long)]
     json: bool,
+    /// A running booth instead: `unix:///path/to/socket` or `host:port`
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
     #[command(flatten)]
     tools: Tools,
 }
@@ -47,16 +51,24 @@ pub(super) struct Call {
 impl Call {
     pub(super) async fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
         let arguments = arguments(self.args)?;
-        let opened = self.tools.booth()?.open(OpenRun::default())?;
-        let call = ToolCall { index: 0, id: "call".into(), name: self.tool.into(), arguments, idempotency_key: None };
-        let batch = Batch { id: "call".into(), calls: vec![call], finish: Finish::Complete, mode: None };
-        let (results, _) = in_process::run_batch(&opened.run, batch).await;
-        for result in &results {
-            let text = if self.json { shown::result(result).to_text() } else { result.text() };
-            writeln!(out, "{text}")?;
-        }
-        Ok(code(results.iter().any(|result| result.is_error)))
+        let shown = match &self.to {
+            Some(address) => remote::shown(&remote::call(address, self.tool, arguments).await?)?,
+            None => in_this_process(self.tools, self.tool, arguments).await?,
+        };
+        let is_error = shown.is_error;
+        let text = if self.json { shown.json().to_text() } else { shown.text };
+        writeln!(out, "{text}")?;
+        Ok(code(is_error))
     }
+}
+
+async fn in_this_process(tools: Tools, tool: String, arguments: Bytes) -> anyhow::Result<Shown> {
+    let opened = tools.booth()?.open(OpenRun::default())?;
+    let call = ToolCall { index: 0, id: "call".into(), name: tool.into(), arguments, idempotency_key: None };
+    let batch = Batch { id: "call".into(), calls: vec![call], finish: Finish::Complete, mode: None };
+    let (results, _) = in_process::run_batch(&opened.run, batch).await;
+    let result = results.first().context("the batch of one call has no result")?;
+    Ok(shown::result(result))
 }
 
 fn arguments(said: String) -> anyhow::Result<Bytes> {

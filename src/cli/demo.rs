@@ -16,7 +16,7 @@ use toolbooth::{
 };
 
 use self::conversation::{Call, Conversation};
-use super::remote;
+use super::{in_process::of_settings, remote};
 use crate::config::Settings;
 
 /// Watch the booth work: two conversations over real gRPC.
@@ -25,7 +25,7 @@ use crate::config::Settings;
 /// prints what went over the wire. Needs nothing and leaves nothing behind.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  toolbooth demo")]
-pub(crate) struct Demo {}
+pub(super) struct Demo {}
 
 /// The contracts, as they stand in `examples/contracts`.
 const CONTRACTS: [(&str, &str); 3] = [
@@ -46,7 +46,7 @@ What to try next:
 
 impl Demo {
     /// Plays.
-    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
+    pub(super) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
         let folder = tempfile::tempdir().context("no temporary folder can be made")?;
         for (name, contract) in CONTRACTS {
             fs::write(folder.path().join(name), contract)?;
@@ -56,16 +56,20 @@ impl Demo {
         let booth = Booth {
             catalog: loaded.catalog,
             load: LoadOptions { author: Author::Host, ..LoadOptions::default() },
-            ..super::booth(&settings)?
+            ..of_settings(&settings)?
         };
         let socket = folder.path().join("booth.sock");
         let listeners = Listeners { unix: Some(server::bind_unix(&socket).await?), tcp: None };
         let stop = CancellationToken::new();
         let serving = tokio::spawn(server::serve(Arc::new(booth), listeners, stop.clone(), Duration::from_secs(1)));
-        writeln!(out, "A booth listens on {}, with the contracts add, read_file and submit_analysis.", socket.display())?;
+        writeln!(
+            out,
+            "A booth listens on {}, with the contracts add, read_file and submit_analysis.",
+            socket.display()
+        )?;
         writeln!(out, "An agent's host talks to it over gRPC: `>` is what the host says, `<` what the booth says.")?;
         let address = format!("unix://{}", socket.display());
-        self::play(&address, out).await?;
+        play(&address, out).await?;
         stop.cancel();
         serving.await??;
         writeln!(out, "\n{NEXT}")?;
@@ -84,7 +88,10 @@ async fn play(address: &str, out: &mut dyn Write) -> Result<()> {
     ensure!(right.terminate && right.accepted.len() == 1, "a valid submission was not accepted");
     run.end(out).await?;
 
-    writeln!(out, "\n2. Two calls of the host's own functions: a string where a number belongs, and an old argument name\n")?;
+    writeln!(
+        out,
+        "\n2. Two calls of the host's own functions: a string where a number belongs, and an old argument name\n"
+    )?;
     let mut run = Conversation::open(channel, out).await?;
     let calls = [
         Call { id: "call_1", name: "add", arguments: r#"{"a": "1", "b": 2}"#.to_owned() },

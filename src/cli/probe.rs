@@ -13,19 +13,21 @@ use crate::config::DEFAULT_TCP;
 ///
 /// Exits with 0 if the booth serves, and with 1 if it is draining. A booth that does not answer is exit code 2.
 #[derive(Debug, Args)]
-#[command(after_help = "Example, as the probe of a container:\n  toolbooth probe --to unix:///run/toolbooth/booth.sock")]
-pub(crate) struct Probe {
-    /// Where the booth listens: unix:///path/to/socket or host:port.
+#[command(
+    after_help = "Example, as the probe of a container:\n  toolbooth probe --to unix:///run/toolbooth/booth.sock"
+)]
+pub(super) struct Probe {
+    /// Where the booth listens: `unix:///path/to/socket` or `host:port`
     #[arg(long, value_name = "ADDRESS", default_value_t = DEFAULT_TCP.to_string())]
     to: String,
-    /// One service instead of the whole booth, for example toolbooth.v1.ToolExecutionService.
+    /// One service instead of the whole booth, for example `toolbooth.v1.ToolExecutionService`
     #[arg(long, value_name = "NAME", default_value = "")]
     service: String,
 }
 
 impl Probe {
     /// Asks.
-    pub(crate) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
+    pub(super) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
         let mut client = HealthClient::new(remote::connect(&self.to).await?);
         let answer = client.check(HealthCheckRequest { service: self.service }).await?.into_inner();
         let is_serving = answer.status() == ServingStatus::Serving;

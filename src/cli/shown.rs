@@ -3,40 +3,84 @@
 use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
 
 use toolbooth::{
     json::Json,
     ports::Submission,
-    refusal::{Reason, Repair, Violation},
+    refusal::{Repair, Violation},
     result::CallResult,
     run::{Budget, Limit, Verdict},
     tools::{ContractReport, Note},
 };
 
-/// A result.
-pub(super) fn result(result: &CallResult) -> Json {
+/// What is shown of a result, whether it comes from this process or over the wire.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that hosts read")]
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) index: u32,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) is_error: bool,
+    pub(super) code: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) executed: bool,
+    pub(super) terminate: bool,
+    pub(super) replayed: bool,
+    pub(super) text: String,
+    pub(super) structured: Option<Json>,
+    pub(super) raw_arguments: Bytes,
+    pub(super) arguments: Option<Json>,
+    /// Each made by [`repair`].
+    pub(super) repairs: Vec<Json>,
+    /// Each made by [`violation`].
+    pub(super) violations: Vec<Json>,
+}
+
+impl Shown {
+    /// The result as JSON.
+    pub(super) fn json(self) -> Json {
+        let head = [
+            ("index", Json::from(self.index)),
+            ("id", Json::from(self.id.as_str())),
+            ("name", Json::from(self.name.as_str())),
+            ("outcome", Json::from(if self.is_error { "error" } else { "ok" })),
+            ("code", self.code.as_deref().into()),
+            ("reason", self.reason.as_deref().into()),
+            ("executed", Json::from(self.executed)),
+            ("terminate", Json::from(self.terminate)),
+            ("replayed", Json::from(self.replayed)),
+            ("text", Json::from(self.text.as_str())),
+            ("structured", self.structured.into()),
+            raw_arguments(&self.raw_arguments),
+        ];
+        let arguments = self.arguments.map(|arguments| ("arguments", arguments));
+        let tail = [("repairs", Json::from(self.repairs)), ("violations", Json::from(self.violations))];
+        Json::object(head.into_iter().chain(arguments).chain(tail))
+    }
+}
+
+/// A result of this process.
+pub(super) fn result(result: &CallResult) -> Shown {
     let error = result.error.as_ref();
     let violations = error.map(|error| error.violations.as_slice()).unwrap_or_default();
-    let head = [
-        ("index", Json::from(result.call.index)),
-        ("id", Json::from(&*result.call.id)),
-        ("name", Json::from(&*result.call.name)),
-        ("outcome", Json::from(if result.is_error { "error" } else { "ok" })),
-        ("code", error.map(|error| error.code.as_str()).into()),
-        ("reason", error.and_then(|error| error.reason).map(Reason::as_str).into()),
-        ("executed", Json::from(result.executed)),
-        ("terminate", Json::from(result.terminate)),
-        ("replayed", Json::from(result.replayed)),
-        ("text", Json::from(result.text().as_str())),
-        ("structured", result.structured.clone().into()),
-        raw_arguments(&result.call.arguments),
-    ];
-    let arguments = result.trace.arguments.as_deref().map(|arguments| ("arguments", arguments.clone()));
-    let tail = [
-        ("repairs", Json::from(result.trace.repairs.iter().map(repair).collect::<Vec<_>>())),
-        ("violations", Json::from(violations.iter().map(violation).collect::<Vec<_>>())),
-    ];
-    Json::object(head.into_iter().chain(arguments).chain(tail))
+    Shown {
+        index: result.call.index,
+        id: result.call.id.to_string(),
+        name: result.call.name.to_string(),
+        is_error: result.is_error,
+        code: error.map(|error| error.code.as_str().to_owned()),
+        reason: error.and_then(|error| error.reason).map(|reason| reason.as_str().to_owned()),
+        executed: result.executed,
+        terminate: result.terminate,
+        replayed: result.replayed,
+        text: result.text(),
+        structured: result.structured.clone(),
+        raw_arguments: result.call.arguments.clone(),
+        arguments: result.trace.arguments.as_deref().cloned(),
+        repairs: result.trace.repairs.iter().map(own_repair).collect(),
+        violations: violations.iter().map(own_violation).collect(),
+    }
 }
 
 /// What the model sent, byte for byte.
@@ -47,23 +91,35 @@ fn raw_arguments(bytes: &[u8]) -> (&'static str, Json) {
     }
 }
 
-fn repair(repair: &Repair) -> Json {
+fn own_repair(own: &Repair) -> Json {
+    repair([&own.path.to_string(), own.op, &own.from, &own.to], own.lossy)
+}
+
+/// A change: path, operation, before, after.
+pub(super) fn repair([path, op, from, to]: [&str; 4], lossy: bool) -> Json {
     Json::object([
-        ("path", Json::from(repair.path.to_string().as_str())),
-        ("op", Json::from(repair.op)),
-        ("from", Json::from(repair.from.as_str())),
-        ("to", Json::from(repair.to.as_str())),
-        ("lossy", Json::from(repair.lossy)),
+        ("path", Json::from(path)),
+        ("op", Json::from(op)),
+        ("from", Json::from(from)),
+        ("to", Json::from(to)),
+        ("lossy", Json::from(lossy)),
     ])
 }
 
-fn violation(violation: &Violation) -> Json {
+fn own_violation(own: &Violation) -> Json {
+    let [path, property] = [own.path.to_string(), own.property.clone().unwrap_or_default()];
+    violation([&path, &property, own.keyword, &own.message, own.hint.as_deref().unwrap_or_default()])
+}
+
+/// A violation: path, property, keyword, message, hint; what is empty of property and hint is not known.
+pub(super) fn violation([path, property, keyword, message, hint]: [&str; 5]) -> Json {
+    let known = |word: &str| if word.is_empty() { Json::Null } else { Json::from(word) };
     Json::object([
-        ("path", Json::from(violation.path.to_string().as_str())),
-        ("property", violation.property.as_deref().into()),
-        ("keyword", Json::from(violation.keyword)),
-        ("message", Json::from(violation.message.as_str())),
-        ("hint", violation.hint.as_deref().into()),
+        ("path", Json::from(path)),
+        ("property", known(property)),
+        ("keyword", Json::from(keyword)),
+        ("message", Json::from(message)),
+        ("hint", known(hint)),
     ])
 }
 
@@ -71,7 +127,7 @@ fn violation(violation: &Violation) -> Json {
 pub(super) fn batch(id: &str, results: &[Arc<CallResult>], verdict: &Verdict) -> Json {
     let batch = Json::object([
         ("id", Json::from(id)),
-        ("results", Json::from(results.iter().map(|one| result(one)).collect::<Vec<_>>())),
+        ("results", Json::from(results.iter().map(|one| result(one).json()).collect::<Vec<_>>())),
         ("verdict", self::verdict(verdict)),
     ]);
     Json::object([("batch", batch)])
@@ -131,4 +187,13 @@ fn note(note: &Note) -> Json {
         ("path", Json::from(note.path.to_string().as_str())),
         ("message", Json::from(note.message.as_str())),
     ])
+}
+
+/// Remarks for people, each with its file and line.
+pub(super) fn notes(notes: &[Note]) -> String {
+    let line = |note: &Note| {
+        let place = note.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+        format!("{place}{}", note.message)
+    };
+    notes.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -19,7 +19,7 @@ use toolbooth::{
 #[derive(Debug)]
 enum Script {
     /// Answers at once.
-    Answer(Result<ToolOutput, ExecutorError>),
+    Answer(Box<Result<ToolOutput, ExecutorError>>),
     /// Never answers.
     Hang,
     /// So many signs of life, a time apart, then an answer.
@@ -30,7 +30,7 @@ enum Script {
 impl Executor for Script {
     async fn execute(&self, _: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError> {
         match self {
-            Self::Answer(answer) => answer.clone(),
+            Self::Answer(answer) => (**answer).clone(),
             Self::Hang => std::future::pending().await,
             Self::Lively(times, apart) => {
                 for _ in 0..*times {
@@ -41,6 +41,11 @@ impl Executor for Script {
             }
         }
     }
+}
+
+/// Answers at once.
+fn answer(answer: Result<ToolOutput, ExecutorError>) -> Script {
+    Script::Answer(Box::new(answer))
 }
 
 struct Unwatched;
@@ -117,7 +122,7 @@ async fn p7_what_was_never_started_is_told_apart_from_what_may_have_happened() {
         (ExecutorError::Failed("connection lost".into()), r#","side_effect":true"#, Code::OutcomeUnknown, true),
         (ExecutorError::InvalidResult("not JSON".into()), "", Code::ResultInvalid, true),
     ] {
-        let result = result(keys, Script::Answer(Err(error))).await;
+        let result = result(keys, answer(Err(error))).await;
         assert_eq!((code(&result), result.executed, result.terminate), (Some(expected), executed, false));
     }
 }
@@ -131,13 +136,13 @@ async fn p9_no_result_is_ever_empty() {
         (ToolOutput { structured: Some(json(r#"{"id":7}"#)), ..ToolOutput::default() }, r#"{"id":7}"#),
         (ToolOutput::text("3.0 + 5.0 = 8.0"), "3.0 + 5.0 = 8.0"),
     ] {
-        assert_eq!(result("", Script::Answer(Ok(output))).await.text(), text);
+        assert_eq!(result("", answer(Ok(output))).await.text(), text);
     }
 }
 
 #[tokio::test]
 async fn p9_an_oversize_text_is_cut_in_whole_characters_with_its_full_size() {
-    let result = result(r#","output":{"max_bytes":5}"#, Script::Answer(Ok(ToolOutput::text("ääää")))).await;
+    let result = result(r#","output":{"max_bytes":5}"#, answer(Ok(ToolOutput::text("ääää")))).await;
     assert_eq!(result.text(), "ää\n[output cut: 8 bytes in all]");
     assert_eq!(result.warnings[0].code, "output_truncated");
 }
@@ -151,12 +156,12 @@ async fn p8_a_result_that_breaks_the_output_schema_is_delivered_with_a_warning()
         content: vec![Content::text("text")],
         ..ToolOutput::default()
     };
-    let fits = result(schema, Script::Answer(Ok(output(r#"{"id":7}"#, false)))).await;
+    let fits = result(schema, answer(Ok(output(r#"{"id":7}"#, false)))).await;
     assert_eq!((fits.is_error, fits.warnings.len()), (false, 0));
-    let breaks = result(schema, Script::Answer(Ok(output(r#"{"id":"x"}"#, false)))).await;
+    let breaks = result(schema, answer(Ok(output(r#"{"id":"x"}"#, false)))).await;
     assert_eq!((breaks.is_error, breaks.warnings[0].code), (false, "output_schema_mismatch"));
     assert_eq!(breaks.structured, Some(json(r#"{"id":"x"}"#)));
-    let error = result(schema, Script::Answer(Ok(output(r#"{"error":"limit"}"#, true)))).await;
+    let error = result(schema, answer(Ok(output(r#"{"error":"limit"}"#, true)))).await;
     assert_eq!((error.is_error, error.structured, error.warnings.len()), (true, None, 0));
 }
 
@@ -170,6 +175,6 @@ async fn b6_a_failure_does_not_end_the_run_unless_its_executor_says_so() {
         (says(true, Some(true)), true),
         (says(false, Some(false)), false),
     ] {
-        assert_eq!(result(terminating, Script::Answer(Ok(output))).await.terminate, terminate);
+        assert_eq!(result(terminating, answer(Ok(output))).await.terminate, terminate);
     }
 }

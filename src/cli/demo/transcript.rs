@@ -32,13 +32,14 @@ fn finished(out: &mut dyn Write, result: &proto::CallResult) -> io::Result<()> {
     let executed = if result.executed { "executed" } else { "not executed" };
     match &result.error {
         Some(error) => {
-            writeln!(out, "  < call_finished {}: error {}, {executed}", result.call_id, error.code().as_str_name())?;
+            let code = error.code().as_str_name().trim_start_matches("ERROR_CODE_").to_lowercase();
+            writeln!(out, "  < call_finished {}: error {code}, {executed}", result.call_id)?;
         }
         None => writeln!(out, "  < call_finished {}: ok, {executed}", result.call_id)?,
     }
     for content in &result.content {
         if let Some(proto::content::Kind::Text(text)) = &content.kind {
-            text.lines().try_for_each(|line| writeln!(out, "      | {line}"))?;
+            text.lines().try_for_each(|line| writeln!(out, "{}", format!("      | {line}").trim_end()))?;
         }
     }
     if !result.repairs.is_empty() {
@@ -54,7 +55,7 @@ fn verdict(out: &mut dyn Write, verdict: &proto::Verdict) -> io::Result<()> {
     if verdict.terminate {
         writeln!(out, "  < batch_finished: the run may end; every result agrees")?;
     } else {
-        writeln!(out, "  < batch_finished: the run goes on; these calls do not agree to end: {:?}", verdict.blocking)?;
+        writeln!(out, "  < batch_finished: the run goes on; calls that do not agree to end: {:?}", verdict.blocking)?;
     }
     if !verdict.tool_choice.is_empty() {
         detail(out, &format!("ask the model again, best with tool_choice {}", verdict.tool_choice))?;
