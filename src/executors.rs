@@ -19,6 +19,7 @@ use crate::{
     json::Json,
     ports::{Execution, Executor, ExecutorError, ProgressSender},
     tools::ExecutorSpec,
+    wording,
 };
 
 use command::Programs;
@@ -69,7 +70,7 @@ impl Executor for Executors {
 
 /// Keeps the value; whether the run may end is the contract's word.
 fn submit(arguments: &Json) -> ToolOutput {
-    ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text("Result accepted.") }
+    ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text(wording::SUBMITTED) }
 }
 
 /// Hands the arguments back, and never ends a run.
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn a_submission_is_confirmed_and_leaves_the_end_of_the_run_to_its_contract() {
         let output = submit(&arguments());
-        assert_eq!(output, ToolOutput { structured: Some(arguments()), ..ToolOutput::text("Result accepted.") });
+        assert_eq!(output, ToolOutput { structured: Some(arguments()), ..ToolOutput::text(wording::SUBMITTED) });
         assert_eq!(output.terminate, None);
     }
 

@@ -16,7 +16,7 @@ use toolbooth::{
 
 use super::{code, in_process, in_process::Tools, remote, shown, shown::Shown};
 
-/// Makes one call and prints the text that the model would read.
+/// Make one call, and print the text that the model would read.
 ///
 /// The call takes the way of every call: the arguments are validated, the tool is run, and what comes out is its result or an
 /// error that says what to correct.

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::code;
 use findings::Findings;
 
-/// Compiles contracts and settings and says what is wrong with them: file, line, and what to do.
+/// Compile contracts and settings, and say what is wrong with them: file, line, and what to do.
 ///
 /// A folder stands for the files in it. A settings file also stands for the tools that it names. Nothing is run.
 #[derive(Debug, Args)]

@@ -34,7 +34,7 @@ Example:
 
 The exit code is 1 if a line was not understood.";
 
-/// Reads batches of calls as JSON lines, and answers each with its results and the verdict.
+/// Read batches of calls as JSON lines, and answer each with its results and the verdict.
 ///
 /// It is the same pipeline as behind `serve`, as a Unix filter: answers come in the order of the lines, and each is flushed.
 /// Nothing outlives the process.

@@ -8,7 +8,7 @@ use toolbooth::tools::contract_schema;
 
 use crate::config::settings_schema;
 
-/// Prints the JSON Schema of contracts or of the settings of `serve`.
+/// Print the JSON Schema of contracts or of the settings of `serve`.
 ///
 /// With it, an editor completes the keys of a file and marks what is wrong while it is written.
 #[derive(Debug, Args)]

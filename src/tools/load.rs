@@ -62,12 +62,12 @@ pub struct Loaded {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The path is missing, or the folder cannot be listed.
-    #[error("{}: {source}: name a contract file, or a folder of them", path.display())]
+    #[error("{}: {reason}: name a contract file, or a folder of them", path.display())]
     Unreachable {
         /// The path as it was named.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
 }
 
@@ -80,7 +80,7 @@ pub fn load_paths(paths: &[PathBuf], options: &LoadOptions) -> Result<Loaded, Lo
 pub fn contract_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LoadError> {
     let mut files = Vec::new();
     for path in paths {
-        files.extend(files_of(path).map_err(|source| LoadError::Unreachable { path: path.clone(), source })?);
+        files.extend(files_of(path).map_err(|reason| LoadError::Unreachable { path: path.clone(), reason })?);
     }
     Ok(files)
 }

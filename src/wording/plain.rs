@@ -10,7 +10,7 @@ pub const NO_OUTPUT: &str = "(no output)";
 /// What an empty error says (rule P9).
 pub const NO_ERROR_TEXT: &str = "The tool failed without saying why.";
 /// What the built-in `submit` executor says.
-pub const SUBMITTED: &str = "The result was accepted.";
+pub const SUBMITTED: &str = "Result accepted.";
 
 /// No tool has the name; the nearest declared names help to find the right one (rule P2).
 pub fn tool_not_found(name: &str, nearest: &[&str], declared: usize) -> String {
