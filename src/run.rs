@@ -117,7 +117,7 @@ impl Run {
         Arc::new(Self {
             opened: Instant::now(),
             counters: Mutex::default(),
-            permits: Semaphore::new(options.capacity.max_parallel),
+            permits: Semaphore::new(options.capacity.max_parallel.min(Semaphore::MAX_PERMITS)),
             cancel: CancellationToken::new(),
             current: Mutex::default(),
             scope: Mutex::new(Arc::new(options.scope.clone())),

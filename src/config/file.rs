@@ -17,6 +17,9 @@ use toolbooth::{
 
 use super::{Level, Log, LogFormat, Settings};
 
+/// Levels of nesting at most: what reads and judges arguments goes down level by level, on a stack.
+const MAX_DEPTH: usize = 256;
+
 /// The format, made once.
 static FORMAT: LazyLock<Format> = LazyLock::new(Format::of::<SettingsFile>);
 
@@ -207,7 +210,7 @@ impl LimitsBlock {
 impl CapacityBlock {
     fn capacity(self, notes: &mut Vec<Note>) -> Capacity {
         let standard = Capacity::default();
-        let mut some = |key, value, standard| at_least_one(at("capacity", key), value, standard, notes);
+        let mut some = |key, value, standard| within(at("capacity", key), value, (standard, 1 << 30), notes);
         Capacity {
             max_calls_in_flight: some("max_calls_in_flight", self.max_calls_in_flight, standard.max_calls_in_flight),
             max_bytes_in_flight: some("max_bytes_in_flight", self.max_bytes_in_flight, standard.max_bytes_in_flight),
@@ -219,11 +222,11 @@ impl CapacityBlock {
 impl ArgumentsBlock {
     fn limits(self, notes: &mut Vec<Note>) -> ParseLimits {
         let standard = ParseLimits::default();
-        let mut some = |key, value, standard| at_least_one(at("arguments", key), value, standard, notes);
+        let mut some = |key, value, standard, most| within(at("arguments", key), value, (standard, most), notes);
         ParseLimits {
-            max_bytes: some("max_bytes", self.max_bytes, standard.max_bytes),
-            max_depth: some("max_depth", self.max_depth, standard.max_depth),
-            max_keys: some("max_keys", self.max_keys, standard.max_keys),
+            max_bytes: some("max_bytes", self.max_bytes, standard.max_bytes, 1 << 30),
+            max_depth: some("max_depth", self.max_depth, standard.max_depth, MAX_DEPTH),
+            max_keys: some("max_keys", self.max_keys, standard.max_keys, 1 << 30),
             allow_nul: standard.allow_nul,
         }
     }
@@ -233,12 +236,13 @@ fn at(block: &str, key: &str) -> Pointer {
     Pointer::root().join(block).join(key)
 }
 
-fn at_least_one(path: Pointer, value: Option<usize>, standard: usize, notes: &mut Vec<Note>) -> usize {
-    if value == Some(0) {
-        let message = "nothing could ever run: write at least 1, or remove the key";
+fn within(path: Pointer, value: Option<usize>, (standard, most): (usize, usize), notes: &mut Vec<Note>) -> usize {
+    let value = value.unwrap_or(standard);
+    if !(1..=most).contains(&value) {
+        let message = format!("{value} is out of bounds: write 1 to {most}, or remove the key");
         notes.push(Note::error("wrong_value", path, message));
     }
-    value.unwrap_or(standard)
+    value
 }
 
 fn duration(key: &str, text: &str) -> Result<Duration, Note> {
@@ -309,7 +313,7 @@ mod tests {
                 "booth.yaml:1 wrong_value `here` is no address: write it like `127.0.0.1:7155`",
                 "booth.yaml:6 wrong_value `late` is no duration: write it like `30s`, `100ms` or `2m`",
                 "booth.yaml:4 wrong_value `soon` is no duration: write it like `30s`, `100ms` or `2m`",
-                "booth.yaml:3 wrong_value nothing could ever run: write at least 1, or remove the key",
+                "booth.yaml:3 wrong_value 0 is out of bounds: write 1 to 1073741824, or remove the key",
             ]
         );
     }

@@ -4,6 +4,7 @@
 
 mod floors;
 mod program;
+mod serve;
 mod stand;
 
 mod call;
