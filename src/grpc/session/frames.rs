@@ -175,7 +175,7 @@ impl Session {
         info!(run = %self.run.id(), batch = %batch_id, index, ?reason, "the host cancels");
         if batch_id.is_empty() && index.is_none() {
             self.run.cancel();
-            if let Phase::Assembling(assembly) = std::mem::replace(&mut self.batch, Phase::Idle) {
+            if let Some(assembly) = self.take_assembly() {
                 self.complete(assembly, Finish::Complete);
             }
             return Ok(());
