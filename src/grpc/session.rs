@@ -45,6 +45,8 @@ struct Session {
     replies: Replies,
     stopping: Stopping,
     batch: Phase,
+    /// Calls of the running batch.
+    calls: usize,
     /// Ids of the batches so far.
     batch_ids: HashSet<Arc<str>>,
     /// The host has no more to say, or is not listened to any more: running calls are finished, then the stream ends.

@@ -67,6 +67,9 @@ struct Ongoing {
 impl Ongoing {
     fn begin(run: &Arc<Run>, feed: &Feed, observer: Arc<dyn Observer>) -> Self {
         let cancel = run.cancel.child_token();
+        if feed.cancelled {
+            cancel.cancel();
+        }
         let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: HashMap::new() };
         *lock(&run.current) = Some(current);
         let is_sequential = |name: &Arc<str>| is_sequential(run, name);
@@ -90,17 +93,14 @@ impl Ongoing {
     /// Takes call after call, to the end of the batch.
     async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        loop {
-            let next = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => feed.next().now_or_never().flatten(),
-                next = feed.next() => next,
-            };
+        // A cancelled batch is taken to its end too: whoever cancels ends the feed, and every call of it gets its result.
+        // A feed without an end was lost with its stream.
+        while let Some(next) = feed.next().await {
             match next {
-                Some(Fed::Call(call)) => self.take(call).await,
-                Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated),
-                Some(Fed::Overloaded(call)) => self.refuse(call, Code::Overloaded),
-                Some(Fed::End(finish)) => {
+                Fed::Call(call) => self.take(call).await,
+                Fed::Unfinished(call) => self.refuse(call, Code::Truncated),
+                Fed::Overloaded(call) => self.refuse(call, Code::Overloaded),
+                Fed::End(finish) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
                         let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
@@ -108,8 +108,6 @@ impl Ongoing {
                     }
                     break;
                 }
-                // Cancelled, or the rest of the batch was lost with its stream.
-                None => break,
             }
         }
         warnings
@@ -212,7 +210,12 @@ impl Ongoing {
             let key = key.clone();
             async move {
                 if let Some(holder) = holder {
-                    holder.await;
+                    // A cancelled call does not wait for its turn: it is answered at once.
+                    tokio::select! {
+                        biased;
+                        () = token.cancelled() => {}
+                        _ = holder => {}
+                    }
                 }
                 let result = conclude(&run, key, admitted, &watch, &token).await;
                 let result = Arc::new(CallResult { duration: started.elapsed(), ..result });

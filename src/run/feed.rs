@@ -39,6 +39,8 @@ pub struct Feed {
     pub mode: Option<Mode>,
     /// Known from the start only of a batch that came whole.
     pub(super) whole: Option<Whole>,
+    /// Nothing of it may start.
+    pub(super) cancelled: bool,
     calls: mpsc::UnboundedReceiver<Fed>,
 }
 
@@ -55,7 +57,7 @@ impl Feed {
     /// A batch that comes call by call; each runs as it comes.
     pub fn eager(id: Arc<str>, mode: Option<Mode>) -> (Feeder, Self) {
         let (sender, calls) = mpsc::unbounded_channel();
-        (Feeder(sender), Self { id, mode, whole: None, calls })
+        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, calls })
     }
 
     /// A batch that came in pieces and is complete.
@@ -68,6 +70,12 @@ impl Feed {
         }
         feeder.feed(Fed::End(finish));
         Self { whole: Some(whole), ..feed }
+    }
+
+    /// The same batch, cancelled before its first call: each call is only answered.
+    #[must_use]
+    pub fn cancelled(self) -> Self {
+        Self { cancelled: true, ..self }
     }
 
     pub(super) async fn next(&mut self) -> Option<Fed> {

@@ -74,6 +74,7 @@ pub(super) async fn open(
         replies,
         stopping: stopping.clone(),
         batch: Phase::Idle,
+        calls: 0,
         batch_ids: HashSet::new(),
         ending: false,
         half_closed: false,
