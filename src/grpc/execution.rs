@@ -49,7 +49,13 @@ impl Service for Execution {
     async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
         let (out, frames) = mpsc::channel(FRAMES_WAITING);
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
-        tokio::spawn(session::serve(booth, stopping, request.into_inner(), out));
+        let session = tokio::spawn(session::serve(booth, stopping, request.into_inner(), out.clone()));
+        tokio::spawn(async move {
+            // Without a status, a session that is lost would look like one that ended well.
+            if session.await.is_err() {
+                drop(out.send(Err(Status::internal("the booth failed, and the run is lost with it"))).await);
+            }
+        });
         Ok(Response::new(Box::pin(ReceiverStream::new(frames))))
     }
 

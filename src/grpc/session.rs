@@ -63,6 +63,13 @@ struct Session {
     _lease: Lease,
 }
 
+impl Drop for Session {
+    /// However the stream ends, nothing of its run goes on.
+    fn drop(&mut self) {
+        self.run.cancel();
+    }
+}
+
 /// What the run is doing. Batches come one after the other.
 enum Phase {
     /// Nothing.
@@ -99,7 +106,7 @@ impl Session {
             }
         }
         info!(run = %self.run.id(), batches = self.batch_ids.len(), "run closed");
-        match self.unreadable {
+        match self.unreadable.take() {
             Some(fault) => Err(fault),
             None if self.draining && !self.half_closed => Err(Fault::Draining),
             None => Ok(()),
@@ -163,7 +170,8 @@ impl Session {
         self.gone = true;
         info!(run = %self.run.id(), "the host is gone or not understood; its run is cancelled");
         self.run.cancel();
-        self.half_close();
+        self.half_closed = true;
+        self.end();
     }
 
     async fn drain(&mut self) {
