@@ -39,6 +39,7 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
 }
 
 /// An open run and its stream.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of how a stream ends")]
 struct Session {
     run: Arc<Run>,
     host: Arc<Host>,
