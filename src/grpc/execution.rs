@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     booth::Booth,
-    call::{Finish, ToolCall},
+    call::{Finish, ToolCall, is_blank_id},
     content::{Content, Progress, Warning},
     json::Json,
     pipeline::{self, Scope},
@@ -136,7 +136,7 @@ fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
     let checked = pipeline::check(scope, call, &mut trace);
     proto::CallValidation {
         index: call.index,
-        call_id: call.id.to_string(),
+        call_id: if is_blank_id(&call.id) { format!("call-{}", call.index) } else { call.id.to_string() },
         tool: call.name.to_string(),
         valid: checked.is_ok(),
         arguments: trace.arguments.as_deref().map(encode::json).unwrap_or_default(),

@@ -1,6 +1,9 @@
 //! One batch: calls are preflighted in order, run side by side or one after the other, and each gets exactly one result.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures::{
     FutureExt as _,
@@ -57,6 +60,8 @@ struct Ongoing {
     closed: Option<super::Limit>,
     bytes: usize,
     seen: Duplicates,
+    /// Ids that calls have or will have, as far as they are known: none of these is assigned.
+    ids: HashSet<Arc<str>>,
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: HashMap<AcceptKey, Pending>,
     results: Vec<Pending>,
@@ -84,6 +89,7 @@ impl Ongoing {
             cancel,
             bytes: 0,
             seen: Duplicates::default(),
+            ids: feed.whole.as_ref().map(|whole| whole.ids.clone()).unwrap_or_default(),
             holders: HashMap::new(),
             results: Vec::new(),
             joined: 0,
@@ -146,16 +152,20 @@ impl Ongoing {
     }
 
     /// The index is the position, whatever the host said.
-    fn numbered(&self, call: ToolCall) -> Arc<ToolCall> {
+    fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
+        self.ids.insert(Arc::clone(&call.id));
         Arc::new(ToolCall { index: u32::try_from(self.results.len()).unwrap_or(u32::MAX), ..call })
     }
 
     /// A call without an id gets one (rule B5).
-    fn with_id(&self, call: Arc<ToolCall>) -> Arc<ToolCall> {
+    fn with_id(&mut self, call: Arc<ToolCall>) -> Arc<ToolCall> {
         if !is_blank_id(&call.id) {
             return call;
         }
-        let id = format!("{}-{}", self.place.batch, call.index).into();
+        let mut id: Arc<str> = format!("{}-{}", self.place.batch, call.index).into();
+        while !self.ids.insert(Arc::clone(&id)) {
+            id = format!("{id}x").into();
+        }
         Arc::new(ToolCall { id, ..(*call).clone() })
     }
 

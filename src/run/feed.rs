@@ -1,6 +1,6 @@
 //! How the calls of a batch come: all at once, or one after the other while the model still speaks.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -51,6 +51,8 @@ pub(super) struct Whole {
     pub(super) cut_off: bool,
     /// The names of its tools.
     pub(super) tools: Vec<Arc<str>>,
+    /// The ids that its calls have.
+    pub(super) ids: HashSet<Arc<str>>,
 }
 
 impl Feed {
@@ -63,7 +65,8 @@ impl Feed {
     /// A batch that came in pieces and is complete.
     pub fn whole(id: Arc<str>, mode: Option<Mode>, calls: Vec<Fed>, finish: Finish) -> Self {
         let tools = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.name)).collect();
-        let whole = Whole { cut_off: finish == Finish::CutOff, tools };
+        let ids = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.id)).collect();
+        let whole = Whole { cut_off: finish == Finish::CutOff, tools, ids };
         let (feeder, feed) = Self::eager(id, mode);
         for call in calls {
             feeder.feed(call);
