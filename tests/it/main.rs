@@ -2,6 +2,14 @@
 
 #![cfg(test)]
 
+mod batches;
+mod cuts;
+mod draining;
 mod floors;
+mod hostile;
+mod policy;
 mod run_stream;
 mod stand;
+mod submissions;
+mod unary;
+mod wire_faults;
