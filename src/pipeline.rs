@@ -96,6 +96,6 @@ pub async fn complete(
     cancel: &CancellationToken,
 ) -> (CallResult, Attempt) {
     let (ran, attempt) = execute::run(scope.executor.as_ref(), &admitted, watch, cancel).await;
-    let result = after::finish(scope, admitted, ran, attempt).await;
+    let result = after::finish(scope, admitted, (ran, attempt), cancel).await;
     (result, attempt)
 }

@@ -85,6 +85,10 @@ fn limits(limits: proto::Limits) -> Result<Limits, Fault> {
 }
 
 pub(super) fn duration(field: &'static str, duration: prost_types::Duration) -> Result<Duration, Fault> {
+    // Asked first: the conversion of the smallest numbers overflows.
+    if duration.seconds < 0 || duration.nanos < 0 {
+        return Err(malformed(field, "a time cannot be negative".to_owned()));
+    }
     duration.try_into().map_err(|error: prost_types::DurationError| malformed(field, error.to_string()))
 }
 

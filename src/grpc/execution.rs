@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     booth::Booth,
-    call::{Finish, ToolCall},
+    call::{Finish, ToolCall, is_blank_id},
     content::{Content, Progress, Warning},
     json::Json,
     pipeline::{self, Scope},
@@ -49,7 +49,13 @@ impl Service for Execution {
     async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
         let (out, frames) = mpsc::channel(FRAMES_WAITING);
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
-        tokio::spawn(session::serve(booth, stopping, request.into_inner(), out));
+        let session = tokio::spawn(session::serve(booth, stopping, request.into_inner(), out.clone()));
+        tokio::spawn(async move {
+            // Without a status, a session that is lost would look like one that ended well.
+            if session.await.is_err() {
+                drop(out.send(Err(Status::internal("the booth failed, and the run is lost with it"))).await);
+            }
+        });
         Ok(Response::new(Box::pin(ReceiverStream::new(frames))))
     }
 
@@ -130,7 +136,7 @@ fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
     let checked = pipeline::check(scope, call, &mut trace);
     proto::CallValidation {
         index: call.index,
-        call_id: call.id.to_string(),
+        call_id: if is_blank_id(&call.id) { format!("call-{}", call.index) } else { call.id.to_string() },
         tool: call.name.to_string(),
         valid: checked.is_ok(),
         arguments: trace.arguments.as_deref().map(encode::json).unwrap_or_default(),

@@ -11,7 +11,6 @@ mod reply;
 use std::{collections::HashSet, sync::Arc};
 
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use tracing::{debug, info};
 
@@ -40,20 +39,36 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
 }
 
 /// An open run and its stream.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of how a stream ends")]
 struct Session {
     run: Arc<Run>,
     host: Arc<Host>,
     replies: Replies,
     stopping: Stopping,
     batch: Phase,
+    /// Calls of the running batch.
+    calls: usize,
     /// Ids of the batches so far.
     batch_ids: HashSet<Arc<str>>,
     /// The host has no more to say, or is not listened to any more: running calls are finished, then the stream ends.
     ending: bool,
     /// Half-closed: nothing more can come in.
     half_closed: bool,
+    /// Nobody reads any more: the run is cancelled.
+    gone: bool,
     draining: bool,
+    /// The grace is over, and what was left is cancelled.
+    expired: bool,
+    /// Why the host's frames could not be read on.
+    unreadable: Option<Fault>,
     _lease: Lease,
+}
+
+impl Drop for Session {
+    /// However the stream ends, nothing of its run goes on.
+    fn drop(&mut self) {
+        self.run.cancel();
+    }
 }
 
 /// What the run is doing. Batches come one after the other.
@@ -77,18 +92,26 @@ impl Session {
             tokio::select! {
                 biased;
                 Some(signal) = signals.recv() => self.forward(signal).await,
-                () = self.replies.closed(), if !self.ending => self.lost(),
+                // Watched to the end: a host may half-close, and go away before its last call is over.
+                () = self.replies.closed(), if !self.gone => self.lost(),
                 frame = inbound.message(), if !self.half_closed => match frame {
                     Ok(Some(frame)) => self.take(frame).await?,
                     Ok(None) => self.half_close(),
-                    Err(_) => self.lost(),
+                    Err(status) => {
+                        self.unreadable = Some(Fault::Unreadable(status.message().to_owned()));
+                        self.lost();
+                    }
                 },
                 () = stopping.drain.cancelled(), if !self.draining => self.drain().await,
-                () = expired(&stopping.cancel, self.draining) => self.cancel_rest(),
+                () = stopping.cancel.cancelled(), if self.draining && !self.expired => self.cancel_rest(),
             }
         }
         info!(run = %self.run.id(), batches = self.batch_ids.len(), "run closed");
-        if self.draining && !self.half_closed { Err(Fault::Draining) } else { Ok(()) }
+        match self.unreadable.take() {
+            Some(fault) => Err(fault),
+            None if self.draining && !self.half_closed => Err(Fault::Draining),
+            None => Ok(()),
+        }
     }
 
     /// Passes on what the run says.
@@ -127,16 +150,29 @@ impl Session {
     /// No new batch; one that was still coming ends here.
     fn end(&mut self) {
         self.ending = true;
-        if let Phase::Assembling(assembly) = std::mem::replace(&mut self.batch, Phase::Idle) {
+        if let Some(assembly) = self.take_assembly() {
             self.complete(assembly, crate::call::Finish::CutOff);
         }
     }
 
-    /// The host is gone: everything is cancelled, and its results are kept for nobody.
+    /// The batch that is coming in pieces, if there is one; a batch that runs is left alone.
+    fn take_assembly(&mut self) -> Option<Assembly> {
+        match std::mem::replace(&mut self.batch, Phase::Idle) {
+            Phase::Assembling(assembly) => Some(assembly),
+            other @ (Phase::Idle | Phase::Running(_)) => {
+                self.batch = other;
+                None
+            }
+        }
+    }
+
+    /// The host is gone, or cannot be understood: everything is cancelled.
     fn lost(&mut self) {
-        info!(run = %self.run.id(), "the host is gone; its run is cancelled");
+        self.gone = true;
+        info!(run = %self.run.id(), "the host is gone or not understood; its run is cancelled");
         self.run.cancel();
-        self.half_close();
+        self.half_closed = true;
+        self.end();
     }
 
     async fn drain(&mut self) {
@@ -149,16 +185,8 @@ impl Session {
 
     /// The grace is over.
     fn cancel_rest(&mut self) {
+        self.expired = true;
         self.run.cancel();
         self.end();
-    }
-}
-
-/// Returns when the grace is over; never, if the booth is not draining or the rest is cancelled already.
-async fn expired(cancel: &CancellationToken, draining: bool) {
-    if draining && !cancel.is_cancelled() {
-        cancel.cancelled().await;
-    } else {
-        std::future::pending::<()>().await;
     }
 }

@@ -12,6 +12,9 @@ pub enum Fault {
     /// The stream ended, or said something else, before it opened a run.
     #[error("the first frame of a run must be `open`")]
     NotOpened,
+    /// A frame is no frame: too large, or not what the protocol says. What comes after it cannot be told apart any more.
+    #[error("a frame could not be read: {0}; a frame has at most {max} bytes", max = super::MAX_MESSAGE_BYTES)]
+    Unreadable(String),
     /// The stream said nothing.
     #[error("no frame came within {}; the first one must be `open`", humantime::format_duration(*.0))]
     Silent(Duration),
@@ -57,7 +60,7 @@ pub enum Fault {
 impl Fault {
     fn code(&self) -> Code {
         match self {
-            Self::NotOpened | Self::Malformed { .. } => Code::InvalidArgument,
+            Self::NotOpened | Self::Unreadable(_) | Self::Malformed { .. } => Code::InvalidArgument,
             Self::Silent(_) => Code::DeadlineExceeded,
             Self::UnknownVersion(_) => Code::FailedPrecondition,
             Self::RunInUse(_) => Code::AlreadyExists,

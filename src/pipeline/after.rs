@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::{AdmittedCall, Attempt, Scope, execute::Ran};
 use crate::{
     content::{Content, Warning},
-    ports::Override,
+    ports::{HookError, Override},
     refusal::{Code, Refusal},
     result::CallResult,
     tools::Tool,
@@ -14,7 +16,12 @@ use crate::{
 };
 
 /// From what the executor gave to the result.
-pub(super) async fn finish(scope: &Scope, admitted: AdmittedCall, ran: Ran, attempt: Attempt) -> CallResult {
+pub(super) async fn finish(
+    scope: &Scope,
+    admitted: AdmittedCall,
+    (ran, attempt): (Ran, Attempt),
+    cancel: &CancellationToken,
+) -> CallResult {
     let seen = admitted.hook_call(scope);
     let (call, tool, trace) = admitted.into_parts();
     let mut result = match ran {
@@ -42,7 +49,12 @@ pub(super) async fn finish(scope: &Scope, admitted: AdmittedCall, ran: Ran, atte
         }
     };
     for hook in &scope.hooks {
-        match hook.after(&seen, &result).await {
+        let judged = tokio::select! {
+            biased;
+            judged = hook.after(&seen, &result) => judged,
+            () = cancel.cancelled() => Err(HookError("the call was cancelled before it was judged".to_owned())),
+        };
+        match judged {
             Ok(change) => apply(&mut result, change),
             Err(error) => result.warnings.push(Warning { code: "after_hook_failed", message: error.0 }),
         }

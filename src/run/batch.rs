@@ -1,6 +1,9 @@
 //! One batch: calls are preflighted in order, run side by side or one after the other, and each gets exactly one result.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures::{
     FutureExt as _,
@@ -57,6 +60,8 @@ struct Ongoing {
     closed: Option<super::Limit>,
     bytes: usize,
     seen: Duplicates,
+    /// Ids that calls have or will have, as far as they are known: none of these is assigned.
+    ids: HashSet<Arc<str>>,
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: HashMap<AcceptKey, Pending>,
     results: Vec<Pending>,
@@ -67,6 +72,9 @@ struct Ongoing {
 impl Ongoing {
     fn begin(run: &Arc<Run>, feed: &Feed, observer: Arc<dyn Observer>) -> Self {
         let cancel = run.cancel.child_token();
+        if feed.cancelled {
+            cancel.cancel();
+        }
         let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: HashMap::new() };
         *lock(&run.current) = Some(current);
         let is_sequential = |name: &Arc<str>| is_sequential(run, name);
@@ -81,6 +89,7 @@ impl Ongoing {
             cancel,
             bytes: 0,
             seen: Duplicates::default(),
+            ids: feed.whole.as_ref().map(|whole| whole.ids.clone()).unwrap_or_default(),
             holders: HashMap::new(),
             results: Vec::new(),
             joined: 0,
@@ -90,17 +99,14 @@ impl Ongoing {
     /// Takes call after call, to the end of the batch.
     async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        loop {
-            let next = tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => feed.next().now_or_never().flatten(),
-                next = feed.next() => next,
-            };
+        // A cancelled batch is taken to its end too: whoever cancels ends the feed, and every call of it gets its result.
+        // A feed without an end was lost with its stream.
+        while let Some(next) = feed.next().await {
             match next {
-                Some(Fed::Call(call)) => self.take(call).await,
-                Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated),
-                Some(Fed::Overloaded(call)) => self.refuse(call, Code::Overloaded),
-                Some(Fed::End(finish)) => {
+                Fed::Call(call) => self.take(call).await,
+                Fed::Unfinished(call) => self.refuse(call, Code::Truncated),
+                Fed::Overloaded(call) => self.refuse(call, Code::Overloaded),
+                Fed::End(finish) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
                         let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
@@ -108,8 +114,6 @@ impl Ongoing {
                     }
                     break;
                 }
-                // Cancelled, or the rest of the batch was lost with its stream.
-                None => break,
             }
         }
         warnings
@@ -148,16 +152,20 @@ impl Ongoing {
     }
 
     /// The index is the position, whatever the host said.
-    fn numbered(&self, call: ToolCall) -> Arc<ToolCall> {
+    fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
+        self.ids.insert(Arc::clone(&call.id));
         Arc::new(ToolCall { index: u32::try_from(self.results.len()).unwrap_or(u32::MAX), ..call })
     }
 
     /// A call without an id gets one (rule B5).
-    fn with_id(&self, call: Arc<ToolCall>) -> Arc<ToolCall> {
+    fn with_id(&mut self, call: Arc<ToolCall>) -> Arc<ToolCall> {
         if !is_blank_id(&call.id) {
             return call;
         }
-        let id = format!("{}-{}", self.place.batch, call.index).into();
+        let mut id: Arc<str> = format!("{}-{}", self.place.batch, call.index).into();
+        while !self.ids.insert(Arc::clone(&id)) {
+            id = format!("{id}x").into();
+        }
         Arc::new(ToolCall { id, ..(*call).clone() })
     }
 
@@ -212,7 +220,12 @@ impl Ongoing {
             let key = key.clone();
             async move {
                 if let Some(holder) = holder {
-                    holder.await;
+                    // A cancelled call does not wait for its turn: it is answered at once.
+                    tokio::select! {
+                        biased;
+                        () = token.cancelled() => {}
+                        _ = holder => {}
+                    }
                 }
                 let result = conclude(&run, key, admitted, &watch, &token).await;
                 let result = Arc::new(CallResult { duration: started.elapsed(), ..result });

@@ -1,6 +1,6 @@
 //! The same call id twice in one batch (rule B5): the same call is answered twice and run once; another call is refused.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{cell::OnceCell, collections::HashMap, sync::Arc};
 
 use crate::{
     call::{ToolCall, is_blank_id},
@@ -9,7 +9,15 @@ use crate::{
 
 /// The calls of a batch by the ids that the model gave them.
 #[derive(Debug, Default)]
-pub(super) struct Duplicates(HashMap<Arc<str>, Arc<ToolCall>>);
+pub(super) struct Duplicates(HashMap<Arc<str>, First>);
+
+/// The first call of an id.
+#[derive(Debug)]
+struct First {
+    call: Arc<ToolCall>,
+    /// Its arguments, read when the id first comes again, and only once: there may be thousands of the same.
+    arguments: OnceCell<Option<Json>>,
+}
 
 /// What a call is to the calls before it.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,23 +37,30 @@ impl Duplicates {
             return Kinship::New;
         }
         match self.0.get(&call.id) {
-            Some(first) if is_same(first, call) => Kinship::Same(first.index),
+            Some(first) if first.is_same(call) => Kinship::Same(first.call.index),
             Some(_) => Kinship::Clash,
             None => {
-                self.0.insert(Arc::clone(&call.id), Arc::clone(call));
+                let first = First { call: Arc::clone(call), arguments: OnceCell::new() };
+                self.0.insert(Arc::clone(&call.id), first);
                 Kinship::New
             }
         }
     }
 }
 
-fn is_same(first: &ToolCall, second: &ToolCall) -> bool {
-    let value = |call: &ToolCall| -> Option<Json> {
-        let limits = ParseLimits { allow_nul: true, ..ParseLimits::default() };
-        json::parse(&call.arguments, &limits).ok()
-    };
-    first.name == second.name
-        && (first.arguments == second.arguments || value(first).is_some_and(|first| value(second) == Some(first)))
+impl First {
+    fn is_same(&self, other: &ToolCall) -> bool {
+        if self.call.name != other.name || self.call.arguments == other.arguments {
+            return self.call.name == other.name;
+        }
+        let first = self.arguments.get_or_init(|| arguments(&self.call)).as_ref();
+        first.is_some_and(|first| arguments(other).as_ref() == Some(first))
+    }
+}
+
+fn arguments(call: &ToolCall) -> Option<Json> {
+    let limits = ParseLimits { allow_nul: true, ..ParseLimits::default() };
+    json::parse(&call.arguments, &limits).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How the calls of a batch come: all at once, or one after the other while the model still speaks.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use tokio::sync::mpsc;
 
@@ -39,6 +39,8 @@ pub struct Feed {
     pub mode: Option<Mode>,
     /// Known from the start only of a batch that came whole.
     pub(super) whole: Option<Whole>,
+    /// Nothing of it may start.
+    pub(super) cancelled: bool,
     calls: mpsc::UnboundedReceiver<Fed>,
 }
 
@@ -49,25 +51,34 @@ pub(super) struct Whole {
     pub(super) cut_off: bool,
     /// The names of its tools.
     pub(super) tools: Vec<Arc<str>>,
+    /// The ids that its calls have.
+    pub(super) ids: HashSet<Arc<str>>,
 }
 
 impl Feed {
     /// A batch that comes call by call; each runs as it comes.
     pub fn eager(id: Arc<str>, mode: Option<Mode>) -> (Feeder, Self) {
         let (sender, calls) = mpsc::unbounded_channel();
-        (Feeder(sender), Self { id, mode, whole: None, calls })
+        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, calls })
     }
 
     /// A batch that came in pieces and is complete.
     pub fn whole(id: Arc<str>, mode: Option<Mode>, calls: Vec<Fed>, finish: Finish) -> Self {
         let tools = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.name)).collect();
-        let whole = Whole { cut_off: finish == Finish::CutOff, tools };
+        let ids = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.id)).collect();
+        let whole = Whole { cut_off: finish == Finish::CutOff, tools, ids };
         let (feeder, feed) = Self::eager(id, mode);
         for call in calls {
             feeder.feed(call);
         }
         feeder.feed(Fed::End(finish));
         Self { whole: Some(whole), ..feed }
+    }
+
+    /// The same batch, cancelled before its first call: each call is only answered.
+    #[must_use]
+    pub fn cancelled(self) -> Self {
+        Self { cancelled: true, ..self }
     }
 
     pub(super) async fn next(&mut self) -> Option<Fed> {

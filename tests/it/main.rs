@@ -2,6 +2,9 @@
 
 #![cfg(test)]
 
+mod batches;
+mod cuts;
+mod draining;
 mod floors;
 mod program;
 mod serve;
@@ -13,3 +16,10 @@ mod pipe;
 mod pipeline;
 mod run_stream;
 mod wording;
+mod hostile;
+mod policy;
+mod run_stream;
+mod stand;
+mod submissions;
+mod unary;
+mod wire_faults;

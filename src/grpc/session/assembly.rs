@@ -28,15 +28,9 @@ pub(super) struct Assembly {
 struct Draft {
     start: proto::CallStart,
     arguments: Vec<u8>,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    Ended,
+    ended: bool,
     /// Its arguments are more than may be in flight, and were dropped.
-    Overloaded,
+    overloaded: bool,
 }
 
 /// Why a piece does not fit.
@@ -68,6 +62,10 @@ impl Assembly {
         self.calls.len()
     }
 
+    pub(super) fn has_call(&self, index: u32) -> bool {
+        usize::try_from(index).is_ok_and(|index| index < self.calls.len())
+    }
+
     /// Whether the host starts calls without end.
     pub(super) fn is_absurd(&self) -> bool {
         self.calls.len() > self.capacity.max_calls_in_flight.saturating_mul(ABSURD)
@@ -78,31 +76,28 @@ impl Assembly {
         if index.is_some_and(|index| usize::try_from(index) != Ok(self.calls.len())) {
             return Err(Misfit::Malformed("calls start in the order of their indexes, from 0, each once"));
         }
-        self.calls.push(Draft { start, arguments: Vec::new(), state: State::Open });
+        self.calls.push(Draft { start, arguments: Vec::new(), ended: false, overloaded: false });
         Ok(())
     }
 
     /// The next bytes of an open call's arguments.
     pub(super) fn delta(&mut self, index: Option<u32>, bytes: &[u8]) -> Result<(), Misfit> {
-        self.bytes = self.bytes.saturating_add(bytes.len());
-        let is_over = self.bytes > self.capacity.max_bytes_in_flight;
+        let left = self.capacity.max_bytes_in_flight.saturating_sub(self.bytes);
         let draft = self.open_call(index)?;
-        if is_over && draft.state == State::Open {
-            draft.state = State::Overloaded;
+        if bytes.len() > left {
+            draft.overloaded = true;
             draft.arguments = Vec::new();
         }
-        if draft.state == State::Open {
+        if !draft.overloaded {
             draft.arguments.extend_from_slice(bytes);
         }
+        self.bytes = self.bytes.saturating_add(bytes.len());
         Ok(())
     }
 
     /// The arguments of a call are complete.
     pub(super) fn end(&mut self, index: Option<u32>) -> Result<(), Misfit> {
-        let draft = self.open_call(index)?;
-        if draft.state == State::Open {
-            draft.state = State::Ended;
-        }
+        self.open_call(index)?.ended = true;
         self.feed_complete();
         Ok(())
     }
@@ -112,7 +107,7 @@ impl Assembly {
         let found = if let Some(index) = index {
             usize::try_from(index).ok().and_then(|index| self.calls.get_mut(index))
         } else {
-            let mut open = self.calls.iter_mut().filter(|draft| draft.state == State::Open);
+            let mut open = self.calls.iter_mut().filter(|draft| !draft.ended);
             let first = open.next();
             if open.next().is_some() {
                 return Err(Misfit::Malformed("several calls are open: the frame must name the index of its call"));
@@ -120,7 +115,7 @@ impl Assembly {
             first
         };
         let draft = found.ok_or(Misfit::UnknownCall("no such call has started"))?;
-        if draft.state == State::Ended {
+        if draft.ended {
             return Err(Misfit::UnknownCall("this call has ended"));
         }
         Ok(draft)
@@ -129,7 +124,7 @@ impl Assembly {
     /// Hands on the calls of an eager batch that are complete, in order.
     fn feed_complete(&mut self) {
         let Some(feeder) = &self.eager else { return };
-        while let Some(draft) = self.calls.get_mut(self.fed).filter(|draft| draft.state != State::Open) {
+        while let Some(draft) = self.calls.get_mut(self.fed).filter(|draft| draft.ended) {
             feeder.feed(draft.take());
             self.fed += 1;
         }
@@ -137,6 +132,10 @@ impl Assembly {
 
     /// The batch is over. An eager one is already running; the feed of another one is returned.
     pub(super) fn finish(mut self, finish: Finish) -> Option<Feed> {
+        if finish == Finish::CutOff && self.eager.is_some() {
+            // What waited for a call before it was not handed on in time: nothing more of a cut-off response runs (rule B4).
+            self.calls.iter_mut().skip(self.fed).for_each(|draft| draft.ended = false);
+        }
         let rest = self.calls.iter_mut().skip(self.fed).map(Draft::take);
         let Some(feeder) = self.eager else {
             return Some(Feed::whole(self.id, self.mode, rest.collect(), finish));
@@ -160,10 +159,10 @@ impl Draft {
             arguments: std::mem::take(&mut self.arguments).into(),
             idempotency_key: decode::named(start.idempotency_key),
         };
-        match self.state {
-            State::Ended => Fed::Call(call),
-            State::Open => Fed::Unfinished(call),
-            State::Overloaded => Fed::Overloaded(call),
+        match (self.overloaded, self.ended) {
+            (true, _) => Fed::Overloaded(call),
+            (false, true) => Fed::Call(call),
+            (false, false) => Fed::Unfinished(call),
         }
     }
 }

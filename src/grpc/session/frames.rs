@@ -30,6 +30,7 @@ impl Session {
             None => Err(reject(RejectReason::Unimplemented, "this booth does not know this kind of frame")),
             Some(Frame::Open(_)) => Err(reject(RejectReason::AlreadyOpen, "the run is already open")),
             Some(Frame::Batch(batch)) => self.begin(&batch_id).map(|id| {
+                self.calls = batch.calls.len();
                 self.batch = Phase::Running(Arc::clone(&id));
                 self.start(Feed::from(decode::batch(id, batch)));
             }),
@@ -124,8 +125,14 @@ impl Session {
         }
     }
 
+    /// Whether the running batch has a call of this index.
+    fn has_call(&self, index: u32) -> bool {
+        usize::try_from(index).is_ok_and(|index| index < self.calls)
+    }
+
     /// A batch that came in pieces is complete, or will not become more complete.
     pub(super) fn complete(&mut self, assembly: Assembly, finish: Finish) {
+        self.calls = assembly.calls();
         self.batch = Phase::Running(Arc::clone(&assembly.id));
         if let Some(feed) = assembly.finish(finish) {
             self.start(feed);
@@ -175,27 +182,42 @@ impl Session {
         info!(run = %self.run.id(), batch = %batch_id, index, ?reason, "the host cancels");
         if batch_id.is_empty() && index.is_none() {
             self.run.cancel();
-            if let Phase::Assembling(assembly) = std::mem::replace(&mut self.batch, Phase::Idle) {
+            if let Some(assembly) = self.take_assembly() {
                 self.complete(assembly, Finish::Complete);
             }
             return Ok(());
         }
         match (&self.batch, index) {
-            // What is still coming is cancelled as it stands.
             (Phase::Assembling(assembly), None) if is_batch(&assembly.id, batch_id) => {
-                let id = Arc::clone(&assembly.id);
-                self.end_batch(batch_id, Finish::Complete)?;
-                self.run.cancel_in_batch(&id, None);
+                self.cancel_assembly();
                 Ok(())
             }
             (Phase::Assembling(assembly), Some(_)) if !assembly.is_eager() => {
                 Err(reject(RejectReason::UnknownCall, "nothing of this batch runs yet; cancel the batch"))
+            }
+            (Phase::Running(id), Some(index)) if is_batch(id, batch_id) && !self.has_call(index) => Err(no_such_call()),
+            (Phase::Assembling(assembly), Some(index))
+                if is_batch(&assembly.id, batch_id) && !assembly.has_call(index) =>
+            {
+                Err(no_such_call())
             }
             (Phase::Running(id) | Phase::Assembling(Assembly { id, .. }), _) if is_batch(id, batch_id) => {
                 self.run.cancel_in_batch(&Arc::clone(id), index);
                 Ok(())
             }
             (Phase::Idle | Phase::Running(_) | Phase::Assembling(_), _) => Err(no_such_batch()),
+        }
+    }
+
+    /// What is still coming is cancelled as it stands: nothing more of it starts, and what has come is answered.
+    fn cancel_assembly(&mut self) {
+        let Some(assembly) = self.take_assembly() else { return };
+        // Only an eager batch runs already.
+        self.run.cancel_in_batch(&assembly.id, None);
+        self.calls = assembly.calls();
+        self.batch = Phase::Running(Arc::clone(&assembly.id));
+        if let Some(feed) = assembly.finish(Finish::Complete) {
+            self.start(feed.cancelled());
         }
     }
 
@@ -213,6 +235,10 @@ impl Session {
 
 fn is_batch(id: &str, named: &str) -> bool {
     named.is_empty() || named == id
+}
+
+fn no_such_call() -> Rejection {
+    reject(RejectReason::UnknownCall, "the batch has no call of this index")
 }
 
 fn no_such_batch() -> Rejection {

@@ -25,10 +25,13 @@ pub(super) async fn open(
     inbound: &mut Streaming<proto::RunRequest>,
     out: &Out,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Signal>), Fault> {
-    let Ok(first) = tokio::time::timeout(PATIENCE, inbound.message()).await else {
-        return Err(Fault::Silent(PATIENCE));
+    let first = tokio::select! {
+        biased;
+        first = tokio::time::timeout(PATIENCE, inbound.message()) => first,
+        () = stopping.drain.cancelled() => return Err(Fault::Draining),
     };
-    let first = first.ok().flatten().ok_or(Fault::NotOpened)?;
+    let Ok(first) = first else { return Err(Fault::Silent(PATIENCE)) };
+    let first = first.map_err(|status| Fault::Unreadable(status.message().to_owned()))?.ok_or(Fault::NotOpened)?;
     let Some(proto::run_request::Frame::Open(open)) = first.frame else { return Err(Fault::NotOpened) };
     if stopping.drain.is_cancelled() {
         return Err(Fault::Draining);
@@ -71,10 +74,14 @@ pub(super) async fn open(
         replies,
         stopping: stopping.clone(),
         batch: Phase::Idle,
+        calls: 0,
         batch_ids: HashSet::new(),
         ending: false,
         half_closed: false,
+        gone: false,
         draining: false,
+        expired: false,
+        unreadable: None,
         _lease: opened.lease,
     };
     Ok((session, signals))
