@@ -2,24 +2,22 @@
 
 #![cfg(test)]
 
-mod batches;
-mod cuts;
-mod draining;
 mod floors;
 mod program;
-mod serve;
 mod stand;
 
+mod batches;
 mod call;
 mod check;
+mod cuts;
+mod draining;
+mod hostile;
 mod pipe;
 mod pipeline;
-mod run_stream;
-mod wording;
-mod hostile;
 mod policy;
 mod run_stream;
-mod stand;
+mod serve;
 mod submissions;
 mod unary;
 mod wire_faults;
+mod wording;
