@@ -61,7 +61,7 @@ impl Schema {
         } else {
             let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
             let validator = dialect.options(*options).with_pattern_options(backtracking).build(&value);
-            let validator = validator.map_err(|error| vec![proof::broken(&source, &error)])?;
+            let validator = validator.map_err(|error| proof::broken(&source, &error))?;
             notes.extend(proof::backtracking_patterns(&source));
             validator
         };
@@ -158,6 +158,24 @@ pub(crate) mod tests {
         assert_eq!(refusal(r#"{"properties":[]}"#).1, "/properties");
         let deep = format!("{}1{}", r#"{"not":"#.repeat(130), "}".repeat(130));
         assert_eq!(refusal(&deep).0, "schema_too_deep");
+    }
+
+    #[test]
+    fn v6_a_type_that_does_not_exist_is_told_what_to_write_instead() {
+        let text = r#"{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":["dict","null"]},
+            "c":{"type":"any"},"d":{"type":"colour"},"type":{"type":"string"}}}"#;
+        let notes = Schema::compile(json(text), &SchemaOptions::default()).unwrap_err();
+        assert_eq!(
+            notes.iter().map(|note| format!("{} {} {}", note.code, note.path, note.message)).collect::<Vec<_>>(),
+            [
+                "broken_schema /type `OBJECT` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/a/type `STRING` is no type of JSON Schema: write `string`",
+                "broken_schema /properties/b/type `dict` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/c/type `any` is no type of JSON Schema: leave `type` out to allow any value",
+                "broken_schema /properties/d/type `colour` is no type of JSON Schema: write one of null, boolean, number, \
+                 integer, string, array, object",
+            ]
+        );
     }
 
     #[test]

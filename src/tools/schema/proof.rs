@@ -58,8 +58,56 @@ pub(super) fn backtracking_patterns(schema: &Json) -> Vec<Note> {
     notes
 }
 
-/// The note for a schema that the validator does not take.
-pub(super) fn broken(schema: &Json, error: &jsonschema::ValidationError<'_>) -> Note {
+/// The notes for a schema that the validator does not take.
+pub(super) fn broken(schema: &Json, error: &jsonschema::ValidationError<'_>) -> Vec<Note> {
+    let mut notes = unknown_types(schema);
+    let reason = first_reason(schema, error);
+    if !notes.iter().any(|note| note.path == reason.path) {
+        notes.push(reason);
+    }
+    notes
+}
+
+/// Types that JSON Schema does not have, each with the one that was probably meant (rule V6).
+fn unknown_types(schema: &Json) -> Vec<Note> {
+    let mut notes = Vec::new();
+    each_subschema(schema, &Pointer::root(), &mut |keywords, place| {
+        let names = match keywords.get("type") {
+            Some(Json::Array(names)) => names.as_slice(),
+            Some(name) => std::slice::from_ref(name),
+            None => &[],
+        };
+        let is_known = |name: &str| TYPES.contains(&name);
+        if let Some(name) = names.iter().filter_map(Json::as_str).find(|name| !is_known(name)) {
+            let shown: String = name.escape_debug().take(80).collect();
+            let message = format!("`{shown}` is no type of JSON Schema: {}", remedy_for_type(name));
+            notes.push(Note::error("broken_schema", place.join("type"), message));
+        }
+    });
+    notes
+}
+
+const TYPES: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
+
+/// What to write instead of a type of another language, or one in upper case, as some providers have it.
+fn remedy_for_type(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let meant = match lower.as_str() {
+        "any" | "mixed" | "type_unspecified" => return "leave `type` out to allow any value".to_owned(),
+        "dict" | "dictionary" | "map" | "struct" => "object",
+        "list" | "tuple" | "set" => "array",
+        "str" | "text" | "char" => "string",
+        "int" | "long" => "integer",
+        "float" | "double" | "decimal" => "number",
+        "bool" => "boolean",
+        "none" | "nil" => "null",
+        lower if TYPES.contains(&lower) => lower,
+        _ => return format!("write one of {}", TYPES.join(", ")),
+    };
+    format!("write `{meant}`")
+}
+
+fn first_reason(schema: &Json, error: &jsonschema::ValidationError<'_>) -> Note {
     if let ValidationErrorKind::Referencing(cause) = error.kind() {
         let mut place = Pointer::root();
         let mut code = "remote_reference";
