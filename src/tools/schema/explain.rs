@@ -4,6 +4,7 @@
 //! value can make an error expensive. Where it finds nothing, because a keyword is beyond it, the refusal is reported whole.
 
 mod leaf;
+mod unevaluated;
 mod union;
 
 use std::{cell::Cell, collections::HashMap};
@@ -108,14 +109,22 @@ impl<'a> Walk<'a> {
     /// Everything that is wrong at a spot and below.
     fn at(&mut self, spot: &Spot<'a>) -> Explanation {
         let mut found = Explanation::default();
-        let Some(steps) = self.steps.get().checked_sub(1) else { return found };
-        self.steps.set(steps);
+        if !self.take_step() {
+            return found;
+        }
         match spot.schema {
             Json::Bool(false) => found.push(spot.violation("", "not allowed", "nothing")),
             Json::Object(keywords) => self.keywords(keywords, spot, &mut found),
             Json::Null | Json::Bool(true) | Json::Number(_) | Json::String(_) | Json::Array(_) => {}
         }
         found
+    }
+
+    /// Takes one step from the budget; false if there is none left.
+    fn take_step(&self) -> bool {
+        let left = self.steps.get().checked_sub(1);
+        self.steps.set(left.unwrap_or_default());
+        left.is_some()
     }
 
     fn keywords(&mut self, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
@@ -141,6 +150,7 @@ impl<'a> Walk<'a> {
             Json::Array(items) => self.items(keywords, items, spot, found),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
         }
+        unevaluated::check(self, keywords, spot, found);
     }
 
     /// `allOf`, unions, conditions.
@@ -246,11 +256,11 @@ fn list<'a>(keywords: &'a Object, keyword: &str) -> &'a [Json] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::{json, schema};
 
     /// Path, property, keyword, message and hint of every violation.
-    fn violations(schema_text: &str, value: &str) -> Vec<String> {
+    pub(super) fn violations(schema_text: &str, value: &str) -> Vec<String> {
         let explanation = schema(schema_text).explain(&json(value));
         assert_eq!(explanation.count, explanation.violations.len());
         let line = |violation: &super::Violation| {

@@ -205,35 +205,10 @@ fn objects<'a>(
             }
         }
     }
-    if keywords.get("unevaluatedProperties") == Some(&Json::Bool(false)) && is_plain(keywords) {
-        for name in members.keys().filter(|name| !is_declared(keywords, name)) {
-            let mut violation = unknown_field(keywords, members, name, spot);
-            violation.keyword = "unevaluatedProperties";
-            violation.schema_path = spot.schema_path.join("unevaluatedProperties");
-            found.push(violation);
-        }
-    }
 }
 
 fn names_accept(walk: &mut Walk<'_>, schema: &Json, name: &Json) -> bool {
     walk.leaf_accepts("allOf", &Json::Array(vec![schema.clone()]), name)
-}
-
-/// Whether the object's fields are declared by its own keywords only, so that unevaluated means undeclared.
-fn is_plain(keywords: &Object) -> bool {
-    ![
-        "$ref",
-        "$dynamicRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "if",
-        "dependentSchemas",
-        "patternProperties",
-        "additionalProperties",
-    ]
-    .iter()
-    .any(|keyword| keywords.contains_key(*keyword))
 }
 
 fn is_declared(keywords: &Object, name: &str) -> bool {
