@@ -8,6 +8,7 @@ mod exact;
 mod explain;
 mod keywords;
 mod proof;
+mod reference;
 mod secret;
 mod structure;
 
@@ -20,6 +21,7 @@ use crate::{json::Json, tools::Note};
 pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
+use reference::{Document, Names};
 
 /// How a schema is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,7 @@ const BACKTRACK_LIMIT: usize = 10_000;
 /// A proven schema.
 pub struct Schema {
     source: Json,
+    names: Names,
     dialect: Dialect,
     options: SchemaOptions,
     validator: Validator<Exact>,
@@ -52,7 +55,10 @@ impl Schema {
     /// The reasons to quarantine its tool.
     pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
         let (dialect, mut notes) = dialect::detect(&source)?;
-        proof::prove(&source, dialect)?;
+        proof::bounded(&source)?;
+        let names = Names::of(&source, dialect);
+        let document = Document { root: &source, names: &names };
+        proof::prove(document, dialect)?;
         let value = structure::to_value(&source, dialect);
         let linear = dialect.options(*options).with_pattern_options(PatternOptions::regex()).build(&value);
         // Only a pattern can make the difference between the two engines.
@@ -61,11 +67,11 @@ impl Schema {
         } else {
             let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
             let validator = dialect.options(*options).with_pattern_options(backtracking).build(&value);
-            let validator = validator.map_err(|error| proof::broken(&source, &error))?;
+            let validator = validator.map_err(|error| proof::broken(document, &error))?;
             notes.extend(proof::backtracking_patterns(&source));
             validator
         };
-        Ok((Self { source, dialect, options: *options, validator }, notes))
+        Ok((Self { source, names, dialect, options: *options, validator }, notes))
     }
 
     /// Whether the value satisfies the schema.
@@ -80,12 +86,16 @@ impl Schema {
 
     /// The value without what the schema marks as `writeOnly` (rule E3).
     pub fn without_secrets(&self, value: &Json) -> Json {
-        secret::without_secrets(&self.source, value)
+        secret::without_secrets(self.document(), value)
     }
 
     /// The schema as its author wrote it.
     pub fn source(&self) -> &Json {
         &self.source
+    }
+
+    fn document(&self) -> Document<'_> {
+        Document { root: &self.source, names: &self.names }
     }
 
     /// The dialect that it is read in.

@@ -11,7 +11,7 @@ use std::{cell::Cell, collections::HashMap};
 
 use jsonschema::Validator;
 
-use super::{Schema, exact::Exact, proof::Reference, structure};
+use super::{Schema, exact::Exact, reference::Reference, structure};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
@@ -120,6 +120,16 @@ impl<'a> Walk<'a> {
         found
     }
 
+    /// The same value under the schemas that are referred to.
+    fn referred(&self, keywords: &Object, spot: &Spot<'a>) -> Vec<Spot<'a>> {
+        let document = self.schema.document();
+        let target = |(_, reference)| match document.resolve(reference) {
+            Reference::Found(target, schema) => Some(Spot { schema, schema_path: target, ..spot.clone() }),
+            Reference::Dangling | Reference::ByAddress => None,
+        };
+        document.references(keywords).filter_map(target).collect()
+    }
+
     /// Takes one step from the budget; false if there is none left.
     fn take_step(&self) -> bool {
         let left = self.steps.get().checked_sub(1);
@@ -128,15 +138,12 @@ impl<'a> Walk<'a> {
     }
 
     fn keywords(&mut self, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
-        if let Some(reference) = keywords.get("$ref").and_then(Json::as_str) {
-            if let Reference::Found(target, schema) = super::proof::resolve(&self.schema.source, reference) {
-                let target = Spot { schema, schema_path: target, ..spot.clone() };
-                found.append(self.at(&target));
-            }
-            // Up to draft 7 a reference stands alone.
-            if self.schema.dialect <= super::Dialect::Draft7 {
-                return;
-            }
+        for target in self.referred(keywords, spot) {
+            found.append(self.at(&target));
+        }
+        // Up to draft 7 a reference stands alone.
+        if keywords.contains_key("$ref") && self.schema.dialect <= super::Dialect::Draft7 {
+            return;
         }
         if let Some(violation) = leaf::wrong_type(keywords, spot) {
             // A value of the wrong kind breaks nothing else that is worth a line.
@@ -324,7 +331,10 @@ pub(super) mod tests {
         assert_eq!(violations(schema, r#"{"b":1}"#), ["[b] unevaluatedProperties: unknown field"]);
         let dynamic =
             r##"{"$dynamicAnchor":"x","$dynamicRef":"#y","$defs":{"y":{"$dynamicAnchor":"y","type":"string"}}}"##;
-        assert_eq!(violations(dynamic, "1"), [" : does not satisfy the schema"]);
+        assert_eq!(violations(dynamic, "1"), [" type: expected string, got number"]);
+        let by_address =
+            r#"{"$ref":"http://example.test/y","$defs":{"y":{"$id":"http://example.test/y","type":"string"}}}"#;
+        assert_eq!(violations(by_address, "1"), [" : does not satisfy the schema"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Explanation, Spot, Walk, leaf, list};
 use crate::{
     json::{Json, Object},
-    tools::schema::{Dialect, proof::Reference, proof::resolve},
+    tools::schema::Dialect,
 };
 
 /// Explains what is left over at a spot.
@@ -62,11 +62,8 @@ impl Seen {
             Json::Array(items) => self.items(walk, keywords, items, spot),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
         }
-        let reference = keywords.get("$ref").and_then(Json::as_str);
-        if let Some(reference) = reference
-            && let Reference::Found(target, schema) = resolve(&walk.schema.source, reference)
-        {
-            self.below(walk, &Spot { schema, schema_path: target, ..spot.clone() });
+        for target in walk.referred(keywords, spot) {
+            self.below(walk, &target);
         }
         self.combinations(walk, keywords, spot);
     }
@@ -151,10 +148,7 @@ mod tests {
             violations(schema, r#"{"a":1,"b":1,"c":"","e":1,"f":1,"z":1}"#),
             ["[f] unevaluatedProperties: unknown field", "[z] unevaluatedProperties: unknown field"]
         );
-        assert_eq!(
-            violations(schema, r#"{"c":"","d":1,"e":1}"#),
-            ["[e] unevaluatedProperties: unknown field"]
-        );
+        assert_eq!(violations(schema, r#"{"c":"","d":1,"e":1}"#), ["[e] unevaluatedProperties: unknown field"]);
         let closed_below = r#"{"allOf":[{"additionalProperties":{"type":"string"}}],"unevaluatedProperties":false}"#;
         assert_eq!(violations(closed_below, r#"{"a":1}"#), ["/a type: expected string, got number"]);
     }
