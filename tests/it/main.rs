@@ -2,8 +2,10 @@
 
 #![cfg(test)]
 
+mod corpus;
 mod floors;
 mod program;
+mod scale;
 mod serve;
 mod stand;
 
