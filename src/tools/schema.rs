@@ -54,24 +54,31 @@ impl Schema {
     /// # Errors
     /// The reasons to quarantine its tool.
     pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
+        match Self::build(source, *options) {
+            Ok((schema, notes)) => Ok((schema, proof::capped(notes))),
+            Err(notes) => Err(proof::capped(notes)),
+        }
+    }
+
+    fn build(source: Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
         let (dialect, mut notes) = dialect::detect(&source)?;
         proof::bounded(&source)?;
         let names = Names::of(&source, dialect);
         let document = Document { root: &source, names: &names };
         proof::prove(document, dialect)?;
         let value = structure::to_value(&source, dialect);
-        let linear = dialect.options(*options).with_pattern_options(PatternOptions::regex()).build(&value);
+        let linear = dialect.options(options).with_pattern_options(PatternOptions::regex()).build(&value);
         // Only a pattern can make the difference between the two engines.
         let validator = if let Ok(validator) = linear {
             validator
         } else {
             let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-            let validator = dialect.options(*options).with_pattern_options(backtracking).build(&value);
+            let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
             let validator = validator.map_err(|error| proof::broken(document, &error))?;
             notes.extend(proof::backtracking_patterns(&source));
             validator
         };
-        Ok((Self { source, names, dialect, options: *options, validator }, notes))
+        Ok((Self { source, names, dialect, options, validator }, notes))
     }
 
     /// Whether the value satisfies the schema.
@@ -186,6 +193,15 @@ pub(crate) mod tests {
                  integer, string, array, object",
             ]
         );
+    }
+
+    #[test]
+    fn v3_a_schema_with_ten_thousand_faults_names_a_hundred_and_counts_the_rest() {
+        let text = format!(r#"{{"allOf":[{}]}}"#, vec![r##"{"$ref":"#/x"}"##; 10_000].join(","));
+        let limits = ParseLimits { max_keys: 20_000, ..ParseLimits::default() };
+        let notes = Schema::compile(parse(text.as_bytes(), &limits).unwrap(), &SchemaOptions::default()).unwrap_err();
+        assert_eq!(notes.len(), 101);
+        assert_eq!((notes[100].code, notes[100].message.as_str()), ("dangling_reference", "and 9900 more"));
     }
 
     #[test]

@@ -15,12 +15,28 @@ use crate::{
     tools::Note,
 };
 
+/// Notes on one schema that are kept; the rest is counted.
+const MAX_NOTES: usize = 100;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
 const MAX_BYTES: usize = 1 << 20;
 /// References in a row that judge the same value.
 const MAX_CHAIN: usize = 100;
+
+/// The first notes, and how many more there are: they go over the wire in one message.
+pub(super) fn capped(mut notes: Vec<Note>) -> Vec<Note> {
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    if more > 0 {
+        notes.truncate(MAX_NOTES);
+        notes.extend(notes.last().cloned().map(|last| Note {
+            path: Pointer::root(),
+            message: format!("and {more} more"),
+            ..last
+        }));
+    }
+    notes
+}
 
 /// Proves that a schema may be looked at: everything after this costs what its size allows.
 pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
