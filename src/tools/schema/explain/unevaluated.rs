@@ -25,7 +25,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
     for (step, value) in parts.into_iter().filter(|(step, _)| !seen.has(step)) {
         match (spot.value, schema) {
             (Json::Object(members), Json::Bool(false)) => {
-                let mut violation = leaf::unknown_field(keywords, members, &step, spot);
+                let mut violation = leaf::unknown_field(walk, keywords, members, &step, spot);
                 violation.keyword = keyword;
                 violation.schema_path = spot.schema_path.join(keyword);
                 found.push(violation);
@@ -49,7 +49,7 @@ impl Seen {
 
     /// What a subschema that applies to the same value has looked at.
     fn below<'a>(&mut self, walk: &mut Walk<'a>, spot: &Spot<'a>) {
-        let Some(keywords) = spot.schema.as_object().filter(|_| walk.take_step()) else { return };
+        let Some(keywords) = spot.schema.as_object().filter(|_| walk.steps.take()) else { return };
         let rest = if spot.value.as_object().is_some() { "unevaluatedProperties" } else { "unevaluatedItems" };
         self.all |= keywords.contains_key(rest);
         self.beside(walk, keywords, spot);
