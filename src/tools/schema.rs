@@ -8,6 +8,7 @@ mod exact;
 mod explain;
 mod keywords;
 mod proof;
+mod reference;
 mod secret;
 mod structure;
 
@@ -20,6 +21,7 @@ use crate::{json::Json, tools::Note};
 pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
+use reference::{Document, Names};
 
 /// How a schema is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,7 @@ const BACKTRACK_LIMIT: usize = 10_000;
 /// A proven schema.
 pub struct Schema {
     source: Json,
+    names: Names,
     dialect: Dialect,
     options: SchemaOptions,
     validator: Validator<Exact>,
@@ -51,21 +54,31 @@ impl Schema {
     /// # Errors
     /// The reasons to quarantine its tool.
     pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
+        match Self::build(source, *options) {
+            Ok((schema, notes)) => Ok((schema, proof::capped(notes))),
+            Err(notes) => Err(proof::capped(notes)),
+        }
+    }
+
+    fn build(source: Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
         let (dialect, mut notes) = dialect::detect(&source)?;
-        proof::prove(&source, dialect)?;
+        proof::bounded(&source)?;
+        let names = Names::of(&source, dialect);
+        let document = Document { root: &source, names: &names };
+        proof::prove(document, dialect)?;
         let value = structure::to_value(&source, dialect);
-        let linear = dialect.options(*options).with_pattern_options(PatternOptions::regex()).build(&value);
+        let linear = dialect.options(options).with_pattern_options(PatternOptions::regex()).build(&value);
         // Only a pattern can make the difference between the two engines.
         let validator = if let Ok(validator) = linear {
             validator
         } else {
             let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-            let validator = dialect.options(*options).with_pattern_options(backtracking).build(&value);
-            let validator = validator.map_err(|error| vec![proof::broken(&source, &error)])?;
+            let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
+            let validator = validator.map_err(|error| proof::broken(document, &error))?;
             notes.extend(proof::backtracking_patterns(&source));
             validator
         };
-        Ok((Self { source, dialect, options: *options, validator }, notes))
+        Ok((Self { source, names, dialect, options, validator }, notes))
     }
 
     /// Whether the value satisfies the schema.
@@ -80,12 +93,16 @@ impl Schema {
 
     /// The value without what the schema marks as `writeOnly` (rule E3).
     pub fn without_secrets(&self, value: &Json) -> Json {
-        secret::without_secrets(&self.source, value)
+        secret::without_secrets(self.document(), value)
     }
 
     /// The schema as its author wrote it.
     pub fn source(&self) -> &Json {
         &self.source
+    }
+
+    fn document(&self) -> Document<'_> {
+        Document { root: &self.source, names: &self.names }
     }
 
     /// The dialect that it is read in.
@@ -158,6 +175,33 @@ pub(crate) mod tests {
         assert_eq!(refusal(r#"{"properties":[]}"#).1, "/properties");
         let deep = format!("{}1{}", r#"{"not":"#.repeat(130), "}".repeat(130));
         assert_eq!(refusal(&deep).0, "schema_too_deep");
+    }
+
+    #[test]
+    fn v6_a_type_that_does_not_exist_is_told_what_to_write_instead() {
+        let text = r#"{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":["dict","null"]},
+            "c":{"type":"any"},"d":{"type":"colour"},"type":{"type":"string"}}}"#;
+        let notes = Schema::compile(json(text), &SchemaOptions::default()).unwrap_err();
+        assert_eq!(
+            notes.iter().map(|note| format!("{} {} {}", note.code, note.path, note.message)).collect::<Vec<_>>(),
+            [
+                "broken_schema /type `OBJECT` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/a/type `STRING` is no type of JSON Schema: write `string`",
+                "broken_schema /properties/b/type `dict` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/c/type `any` is no type of JSON Schema: leave `type` out to allow any value",
+                "broken_schema /properties/d/type `colour` is no type of JSON Schema: write one of null, boolean, number, \
+                 integer, string, array, object",
+            ]
+        );
+    }
+
+    #[test]
+    fn v3_a_schema_with_ten_thousand_faults_names_a_hundred_and_counts_the_rest() {
+        let text = format!(r#"{{"allOf":[{}]}}"#, vec![r##"{"$ref":"#/x"}"##; 10_000].join(","));
+        let limits = ParseLimits { max_keys: 20_000, ..ParseLimits::default() };
+        let notes = Schema::compile(parse(text.as_bytes(), &limits).unwrap(), &SchemaOptions::default()).unwrap_err();
+        assert_eq!(notes.len(), 101);
+        assert_eq!((notes[100].code, notes[100].message.as_str()), ("dangling_reference", "and 9900 more"));
     }
 
     #[test]

@@ -150,7 +150,7 @@ async fn s1_once_per_argument_tells_values_apart_and_numbers_by_their_value() {
         r#"{"id":"1"}"#,
         r#"{"id":1.0}"#,
         r#"{"id":1e0,"x":0}"#,
-        r#"{}"#,
+        r"{}",
         r#"{"id":null}"#,
         r#"{"id":10000000000000000000000001}"#,
         r#"{"id":10000000000000000000000002}"#,

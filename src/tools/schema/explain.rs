@@ -3,14 +3,18 @@
 //! The validator has already said no; this walk only explains. It is bounded by a budget of steps, so that no schema and no
 //! value can make an error expensive. Where it finds nothing, because a keyword is beyond it, the refusal is reported whole.
 
+mod budget;
 mod leaf;
+mod unevaluated;
 mod union;
 
-use std::{cell::Cell, collections::HashMap};
+use std::collections::HashMap;
 
 use jsonschema::Validator;
 
-use super::{Schema, exact::Exact, proof::Reference, structure};
+use budget::Budget;
+
+use super::{Schema, exact::Exact, reference::Reference, structure};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
@@ -18,6 +22,8 @@ use crate::{
 
 /// Steps for one explanation: visits of a schema at a value.
 const MAX_STEPS: usize = 20_000;
+/// Names that one explanation may compare for its hints.
+const MAX_COMPARISONS: usize = 20_000;
 /// Violations that are kept; the rest is counted.
 const MAX_VIOLATIONS: usize = 100;
 
@@ -51,7 +57,8 @@ impl Explanation {
 
 /// Explains why the schema refuses the value.
 pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
-    let mut walk = Walk { schema, steps: Cell::new(MAX_STEPS), leaves: HashMap::new() };
+    let mut walk =
+        Walk { schema, steps: Budget::of(MAX_STEPS), comparisons: Budget::of(MAX_COMPARISONS), leaves: HashMap::new() };
     let mut explanation =
         walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
     if explanation.is_empty() {
@@ -99,7 +106,8 @@ impl<'a> Spot<'a> {
 
 struct Walk<'a> {
     schema: &'a Schema,
-    steps: Cell<usize>,
+    steps: Budget,
+    comparisons: Budget,
     /// Validators for single keywords that only the crate can judge, by the text of the keyword and its value.
     leaves: HashMap<String, Option<Validator<Exact>>>,
 }
@@ -108,8 +116,9 @@ impl<'a> Walk<'a> {
     /// Everything that is wrong at a spot and below.
     fn at(&mut self, spot: &Spot<'a>) -> Explanation {
         let mut found = Explanation::default();
-        let Some(steps) = self.steps.get().checked_sub(1) else { return found };
-        self.steps.set(steps);
+        if !self.steps.take() {
+            return found;
+        }
         match spot.schema {
             Json::Bool(false) => found.push(spot.violation("", "not allowed", "nothing")),
             Json::Object(keywords) => self.keywords(keywords, spot, &mut found),
@@ -118,16 +127,23 @@ impl<'a> Walk<'a> {
         found
     }
 
+    /// The same value under the schemas that are referred to.
+    fn referred(&self, keywords: &Object, spot: &Spot<'a>) -> Vec<Spot<'a>> {
+        let document = self.schema.document();
+        let target = |(_, reference)| match document.resolve(reference) {
+            Reference::Found(target, schema) => Some(Spot { schema, schema_path: target, ..spot.clone() }),
+            Reference::Dangling | Reference::ByAddress => None,
+        };
+        document.references(keywords).filter_map(target).collect()
+    }
+
     fn keywords(&mut self, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
-        if let Some(reference) = keywords.get("$ref").and_then(Json::as_str) {
-            if let Reference::Found(target, schema) = super::proof::resolve(&self.schema.source, reference) {
-                let target = Spot { schema, schema_path: target, ..spot.clone() };
-                found.append(self.at(&target));
-            }
-            // Up to draft 7 a reference stands alone.
-            if self.schema.dialect <= super::Dialect::Draft7 {
-                return;
-            }
+        for target in self.referred(keywords, spot) {
+            found.append(self.at(&target));
+        }
+        // Up to draft 7 a reference stands alone.
+        if keywords.contains_key("$ref") && self.schema.dialect <= super::Dialect::Draft7 {
+            return;
         }
         if let Some(violation) = leaf::wrong_type(keywords, spot) {
             // A value of the wrong kind breaks nothing else that is worth a line.
@@ -141,6 +157,7 @@ impl<'a> Walk<'a> {
             Json::Array(items) => self.items(keywords, items, spot, found),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
         }
+        unevaluated::check(self, keywords, spot, found);
     }
 
     /// `allOf`, unions, conditions.
@@ -191,7 +208,9 @@ impl<'a> Walk<'a> {
                 }
             }
             match keywords.get("additionalProperties") {
-                Some(Json::Bool(false)) if !known => found.push(leaf::unknown_field(keywords, members, name, spot)),
+                Some(Json::Bool(false)) if !known => {
+                    found.push(leaf::unknown_field(self, keywords, members, name, spot));
+                }
                 Some(schema) if !known => {
                     found.append(self.at(&spot.inside(schema, &["additionalProperties"], value, name)));
                 }
@@ -215,7 +234,7 @@ impl<'a> Walk<'a> {
             if let Some((schema, steps)) = schema {
                 found.append(self.at(&spot.inside(schema, &steps, value, &step)));
             }
-            if found.count >= MAX_VIOLATIONS && self.steps.get() == 0 {
+            if found.count >= MAX_VIOLATIONS && self.steps.is_spent() {
                 return;
             }
         }
@@ -226,8 +245,11 @@ impl<'a> Walk<'a> {
         self.at(spot).is_empty()
     }
 
-    /// Whether the crate accepts the value under a single keyword.
+    /// Whether the crate accepts the value under a single keyword; a step, after the last of which it does.
     fn leaf_accepts(&mut self, keyword: &str, held: &Json, value: &Json) -> bool {
+        if !self.steps.take() {
+            return true;
+        }
         let schema = Json::Object([(keyword.into(), held.clone())].into_iter().collect());
         let (dialect, options) = (self.schema.dialect, self.schema.options);
         let validator = self.leaves.entry(schema.to_text()).or_insert_with(|| {
@@ -246,11 +268,11 @@ fn list<'a>(keywords: &'a Object, keyword: &str) -> &'a [Json] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::{json, schema};
 
     /// Path, property, keyword, message and hint of every violation.
-    fn violations(schema_text: &str, value: &str) -> Vec<String> {
+    pub(super) fn violations(schema_text: &str, value: &str) -> Vec<String> {
         let explanation = schema(schema_text).explain(&json(value));
         assert_eq!(explanation.count, explanation.violations.len());
         let line = |violation: &super::Violation| {
@@ -314,7 +336,10 @@ mod tests {
         assert_eq!(violations(schema, r#"{"b":1}"#), ["[b] unevaluatedProperties: unknown field"]);
         let dynamic =
             r##"{"$dynamicAnchor":"x","$dynamicRef":"#y","$defs":{"y":{"$dynamicAnchor":"y","type":"string"}}}"##;
-        assert_eq!(violations(dynamic, "1"), [" : does not satisfy the schema"]);
+        assert_eq!(violations(dynamic, "1"), [" type: expected string, got number"]);
+        let by_address =
+            r#"{"$ref":"http://example.test/y","$defs":{"y":{"$id":"http://example.test/y","type":"string"}}}"#;
+        assert_eq!(violations(by_address, "1"), [" : does not satisfy the schema"]);
     }
 
     #[test]
@@ -322,6 +347,24 @@ mod tests {
         let items = format!("[{}]", vec!["1"; 10_000].join(","));
         let explanation = schema(r#"{"items":{"type":"string"}}"#).explain(&json(&items));
         assert_eq!((explanation.violations.len(), explanation.count), (100, 10_000));
+    }
+
+    #[test]
+    fn v3_ten_thousand_unknown_fields_are_not_each_compared_with_every_name_and_pattern() {
+        let many = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<Vec<_>>().join(",");
+        let declared = many(1_000, |number| format!(r#""declared_{number}":true"#));
+        let patterns = many(100, |number| format!(r#""^p{number}_":true"#));
+        let sent = json(&format!("{{{}}}", many(9_000, |number| format!(r#""sent_{number}":1"#))));
+        let text = |last: &str| {
+            format!(r#"{{"properties":{{{declared}}},"patternProperties":{{{patterns}}},"{last}":false}}"#)
+        };
+        for last in ["additionalProperties", "unevaluatedProperties"] {
+            let schema = schema(&text(last));
+            let start = std::time::Instant::now();
+            assert!(schema.explain(&sent).count >= 1);
+            // Generous: it took more than a minute in an unoptimised build before steps were counted.
+            assert!(start.elapsed().as_secs() < 10, "{last}: {:?}", start.elapsed());
+        }
     }
 
     #[test]

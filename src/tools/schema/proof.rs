@@ -4,17 +4,19 @@
 use std::collections::HashMap;
 
 use jsonschema::error::ValidationErrorKind;
-use percent_encoding::percent_decode_str;
 
 use super::{
     dialect::Dialect,
-    structure::{is_in_place, subschemas},
+    reference::{Document, Reference},
+    structure::{each_subschema, is_in_place, subschemas},
 };
 use crate::{
     json::{Json, Object, Pointer},
     tools::Note,
 };
 
+/// Notes on one schema that are kept; the rest is counted.
+const MAX_NOTES: usize = 100;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
@@ -22,8 +24,22 @@ const MAX_BYTES: usize = 1 << 20;
 /// References in a row that judge the same value.
 const MAX_CHAIN: usize = 100;
 
-/// Proves a schema, or names every reason against it.
-pub(super) fn prove(schema: &Json, dialect: Dialect) -> Result<(), Vec<Note>> {
+/// The first notes, and how many more there are: they go over the wire in one message.
+pub(super) fn capped(mut notes: Vec<Note>) -> Vec<Note> {
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    if more > 0 {
+        notes.truncate(MAX_NOTES);
+        notes.extend(notes.last().cloned().map(|last| Note {
+            path: Pointer::root(),
+            message: format!("and {more} more"),
+            ..last
+        }));
+    }
+    notes
+}
+
+/// Proves that a schema may be looked at: everything after this costs what its size allows.
+pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
     if depth_exceeds(schema, MAX_DEPTH) {
         let message = format!("the schema has more than {MAX_DEPTH} levels of nesting; flatten it with `$defs`");
         return Err(vec![Note::error("schema_too_deep", Pointer::root(), message)]);
@@ -32,7 +48,13 @@ pub(super) fn prove(schema: &Json, dialect: Dialect) -> Result<(), Vec<Note>> {
         let message = format!("the schema has more than {MAX_BYTES} bytes");
         return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
     }
-    let mut proof = Proof { root: schema, dialect, states: HashMap::new(), notes: Vec::new() };
+    Ok(())
+}
+
+/// Proves a bounded schema, or names every reason against it.
+pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Result<(), Vec<Note>> {
+    let schema = document.root;
+    let mut proof = Proof { document, dialect, states: HashMap::new(), notes: Vec::new() };
     each_subschema(schema, &Pointer::root(), &mut |keywords, place| proof.subschema(keywords, place));
     if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
 }
@@ -58,18 +80,65 @@ pub(super) fn backtracking_patterns(schema: &Json) -> Vec<Note> {
     notes
 }
 
-/// The note for a schema that the validator does not take.
-pub(super) fn broken(schema: &Json, error: &jsonschema::ValidationError<'_>) -> Note {
+/// The notes for a schema that the validator does not take.
+pub(super) fn broken(document: Document<'_>, error: &jsonschema::ValidationError<'_>) -> Vec<Note> {
+    let mut notes = unknown_types(document.root);
+    let reason = first_reason(document, error);
+    if !notes.iter().any(|note| note.path == reason.path) {
+        notes.push(reason);
+    }
+    notes
+}
+
+/// Types that JSON Schema does not have, each with the one that was probably meant (rule V6).
+fn unknown_types(schema: &Json) -> Vec<Note> {
+    let mut notes = Vec::new();
+    each_subschema(schema, &Pointer::root(), &mut |keywords, place| {
+        let names = match keywords.get("type") {
+            Some(Json::Array(names)) => names.as_slice(),
+            Some(name) => std::slice::from_ref(name),
+            None => &[],
+        };
+        let is_known = |name: &str| TYPES.contains(&name);
+        if let Some(name) = names.iter().filter_map(Json::as_str).find(|name| !is_known(name)) {
+            let shown: String = name.escape_debug().take(80).collect();
+            let message = format!("`{shown}` is no type of JSON Schema: {}", remedy_for_type(name));
+            notes.push(Note::error("broken_schema", place.join("type"), message));
+        }
+    });
+    notes
+}
+
+const TYPES: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
+
+/// What to write instead of a type of another language, or one in upper case, as some providers have it.
+fn remedy_for_type(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let meant = match lower.as_str() {
+        "any" | "mixed" | "type_unspecified" => return "leave `type` out to allow any value".to_owned(),
+        "dict" | "dictionary" | "map" | "struct" => "object",
+        "list" | "tuple" | "set" => "array",
+        "str" | "text" | "char" => "string",
+        "int" | "long" => "integer",
+        "float" | "double" | "decimal" => "number",
+        "bool" => "boolean",
+        "none" | "nil" => "null",
+        lower if TYPES.contains(&lower) => lower,
+        _ => return format!("write one of {}", TYPES.join(", ")),
+    };
+    format!("write `{meant}`")
+}
+
+fn first_reason(document: Document<'_>, error: &jsonschema::ValidationError<'_>) -> Note {
     if let ValidationErrorKind::Referencing(cause) = error.kind() {
         let mut place = Pointer::root();
         let mut code = "remote_reference";
-        each_subschema(schema, &Pointer::root(), &mut |keywords, at| {
-            if let Some(reference) = keywords.get("$ref").and_then(Json::as_str)
-                && place == Pointer::root()
-                && matches!(resolve(schema, reference), Reference::ByAddress)
-            {
-                place = at.join("$ref");
-                code = if reference.starts_with('#') { "dangling_reference" } else { "remote_reference" };
+        each_subschema(document.root, &Pointer::root(), &mut |keywords, at| {
+            for (keyword, reference) in document.references(keywords) {
+                if place == Pointer::root() && matches!(document.resolve(reference), Reference::ByAddress) {
+                    place = at.join(keyword);
+                    code = if reference.starts_with('#') { "dangling_reference" } else { "remote_reference" };
+                }
             }
         });
         let message = format!("the booth fetches no schemas: put what is referred to under `$defs` ({cause})");
@@ -88,15 +157,6 @@ fn depth_exceeds(value: &Json, levels: usize) -> bool {
     levels == 0 || nested.any(|value| depth_exceeds(value, levels - 1))
 }
 
-/// Visits every schema object, the outer before the inner.
-fn each_subschema(schema: &Json, place: &Pointer, visit: &mut impl FnMut(&Object, &Pointer)) {
-    let Some(keywords) = schema.as_object() else { return };
-    visit(keywords, place);
-    for inner in subschemas(keywords) {
-        each_subschema(inner.schema, &inner.place(place), visit);
-    }
-}
-
 /// How far a place has been followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -105,7 +165,7 @@ enum State {
 }
 
 struct Proof<'a> {
-    root: &'a Json,
+    document: Document<'a>,
     dialect: Dialect,
     states: HashMap<Pointer, State>,
     notes: Vec<Note>,
@@ -128,8 +188,8 @@ impl Proof<'_> {
             return;
         }
         self.states.insert(place.clone(), State::Following);
-        if let Some(reference) = keywords.get("$ref").and_then(Json::as_str) {
-            self.follow_reference(reference, &place.join("$ref"), chain);
+        for (keyword, reference) in self.document.references(keywords) {
+            self.follow_reference(reference, &place.join(keyword), chain);
         }
         for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
             if let Some(keywords) = inner.schema.as_object() {
@@ -145,7 +205,7 @@ impl Proof<'_> {
             self.notes.push(Note::error("reference_too_deep", place.clone(), message));
             return;
         }
-        match resolve(self.root, reference) {
+        match self.document.resolve(reference) {
             Reference::Found(target, schema) => {
                 if self.states.get(&target) == Some(&State::Following) {
                     let message = format!(
@@ -164,37 +224,4 @@ impl Proof<'_> {
             Reference::ByAddress => {}
         }
     }
-}
-
-/// Where a `$ref` leads.
-pub(super) enum Reference<'a> {
-    /// To this place of the same document.
-    Found(Pointer, &'a Json),
-    /// To no place of the document.
-    Dangling,
-    /// To an address: the validator resolves it among the `$id`s of the document, or refuses the schema.
-    ByAddress,
-}
-
-/// Resolves a `$ref` within its document.
-pub(super) fn resolve<'a>(root: &'a Json, reference: &str) -> Reference<'a> {
-    let Some(fragment) = reference.strip_prefix('#') else { return Reference::ByAddress };
-    let decoded = percent_decode_str(fragment).decode_utf8_lossy();
-    if let Some(target) = Pointer::parse(&decoded) {
-        if let Some(schema) = target.find(root) {
-            return Reference::Found(target, schema);
-        }
-        // Inside an embedded `$id`, `#` means that resource and not the document.
-        return if has_embedded_ids(root) { Reference::ByAddress } else { Reference::Dangling };
-    }
-    Reference::ByAddress
-}
-
-fn has_embedded_ids(root: &Json) -> bool {
-    let mut found = false;
-    each_subschema(root, &Pointer::root(), &mut |keywords, place| {
-        let id = keywords.get("$id").or_else(|| keywords.get("id")).and_then(Json::as_str);
-        found |= *place != Pointer::root() && id.is_some();
-    });
-    found
 }

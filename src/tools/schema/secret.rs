@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::proof::{Reference, resolve};
+use super::reference::{Document, Reference};
 use crate::json::{Json, Object};
 
 /// What stands in the place of a hidden value.
@@ -13,12 +13,12 @@ const HIDDEN: &str = "<redacted>";
 const MAX_SCHEMAS: usize = 64;
 
 /// The value, with every `writeOnly` part replaced.
-pub(super) fn without_secrets(root: &Json, value: &Json) -> Json {
-    redact(root, vec![root], value)
+pub(super) fn without_secrets(document: Document<'_>, value: &Json) -> Json {
+    redact(document, vec![document.root], value)
 }
 
-fn redact<'a>(root: &'a Json, schemas: Vec<&'a Json>, value: &Json) -> Json {
-    let schemas = applying(root, schemas);
+fn redact<'a>(document: Document<'a>, schemas: Vec<&'a Json>, value: &Json) -> Json {
+    let schemas = applying(document, schemas);
     if schemas.iter().any(|schema| schema.get("writeOnly") == Some(&Json::Bool(true))) {
         return Json::from(HIDDEN);
     }
@@ -26,14 +26,14 @@ fn redact<'a>(root: &'a Json, schemas: Vec<&'a Json>, value: &Json) -> Json {
         Json::Object(members) => Json::Object(
             members
                 .iter()
-                .map(|(name, value)| (Arc::clone(name), redact(root, of_member(&schemas, name), value)))
+                .map(|(name, value)| (Arc::clone(name), redact(document, of_member(&schemas, name), value)))
                 .collect::<Object>(),
         ),
         Json::Array(items) => Json::Array(
             items
                 .iter()
                 .enumerate()
-                .map(|(position, value)| redact(root, of_item(&schemas, position), value))
+                .map(|(position, value)| redact(document, of_item(&schemas, position), value))
                 .collect(),
         ),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
@@ -41,7 +41,7 @@ fn redact<'a>(root: &'a Json, schemas: Vec<&'a Json>, value: &Json) -> Json {
 }
 
 /// The schemas and whatever they combine: every branch may be the one that applies.
-fn applying<'a>(root: &'a Json, mut schemas: Vec<&'a Json>) -> Vec<&'a Json> {
+fn applying<'a>(document: Document<'a>, mut schemas: Vec<&'a Json>) -> Vec<&'a Json> {
     let mut next = 0;
     while let Some(schema) = schemas.get(next).copied().filter(|_| schemas.len() < MAX_SCHEMAS) {
         next += 1;
@@ -50,10 +50,10 @@ fn applying<'a>(root: &'a Json, mut schemas: Vec<&'a Json>) -> Vec<&'a Json> {
                 schemas.push(found);
             }
         };
-        if let Some(reference) = schema.get("$ref").and_then(Json::as_str)
-            && let Reference::Found(_, target) = resolve(root, reference)
-        {
-            add(target);
+        for (_, reference) in schema.as_object().into_iter().flat_map(|keywords| document.references(keywords)) {
+            if let Reference::Found(_, target) = document.resolve(reference) {
+                add(target);
+            }
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
             schema.get(keyword).and_then(Json::as_array).unwrap_or_default().iter().for_each(&mut add);
@@ -101,11 +101,11 @@ fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tests::json, *};
+    use super::super::tests::{json, schema};
 
     #[test]
     fn e3_what_is_write_only_is_hidden_wherever_it_is_declared() {
-        let schema = json(
+        let schema = schema(
             r##"{"$defs":{"key":{"type":"string","writeOnly":true}},
                 "properties":{"key":{"$ref":"#/$defs/key"},"list":{"type":"array","items":{"properties":{"p":{"writeOnly":true}}}}},
                 "anyOf":[{"properties":{"either":{"writeOnly":true}}}],
@@ -113,7 +113,7 @@ mod tests {
         );
         let value = json(r#"{"key":"s1","list":[{"p":{"deep":"s2"},"q":1}],"either":3,"x1":4,"open":"o"}"#);
         assert_eq!(
-            without_secrets(&schema, &value).to_text(),
+            schema.without_secrets(&value).to_text(),
             r#"{"key":"<redacted>","list":[{"p":"<redacted>","q":1}],"either":"<redacted>","x1":"<redacted>","open":"o"}"#
         );
     }

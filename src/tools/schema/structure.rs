@@ -98,6 +98,15 @@ pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
     found
 }
 
+/// Visits every schema object, the outer before the inner.
+pub(super) fn each_subschema(schema: &Json, place: &Pointer, visit: &mut impl FnMut(&Object, &Pointer)) {
+    let Some(keywords) = schema.as_object() else { return };
+    visit(keywords, place);
+    for inner in subschemas(keywords) {
+        each_subschema(inner.schema, &inner.place(place), visit);
+    }
+}
+
 /// The schema as the validator takes it. A keyword with a number that `serde_json` would round is passed as text under
 /// another name, and a `$schema` that the validator does not know is left out.
 pub(super) fn to_value(schema: &Json, dialect: Dialect) -> Value {

@@ -35,7 +35,7 @@ pub(super) fn any_of_words(words: &[&str]) -> String {
 
 /// Everything that single keywords say against the value itself.
 pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
-    choices(walk.schema.dialect, keywords, spot, found);
+    choices(walk, keywords, spot, found);
     match spot.value {
         Json::Number(number) => limits(keywords, number, spot, found),
         Json::String(text) => texts(walk, keywords, text, spot, found),
@@ -45,9 +45,11 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
     }
 }
 
-fn choices(dialect: Dialect, keywords: &Object, spot: &Spot<'_>, found: &mut Explanation) {
+fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Explanation) {
     // Draft 4 does not know `const`.
-    if let Some(only) = keywords.get("const").filter(|only| dialect >= Dialect::Draft6 && *only != spot.value) {
+    if let Some(only) =
+        keywords.get("const").filter(|only| walk.schema.dialect >= Dialect::Draft6 && *only != spot.value)
+    {
         let expected = short(only);
         found.push(spot.violation("const", format!("expected {expected}"), expected));
     }
@@ -55,7 +57,7 @@ fn choices(dialect: Dialect, keywords: &Object, spot: &Spot<'_>, found: &mut Exp
     if !choices.contains(spot.value) {
         let expected = format!("one of {}", listed(choices));
         let mut violation = spot.violation("enum", format!("expected {expected}"), expected);
-        violation.hint = nearest_choice(choices, spot.value);
+        violation.hint = nearest_choice(walk, choices, spot.value);
         found.push(violation);
     }
 }
@@ -82,14 +84,14 @@ fn short(value: &Json) -> String {
     text.chars().take(MAX_SHORT).chain("...".chars()).collect()
 }
 
-fn nearest_choice(choices: &[Json], value: &Json) -> Option<String> {
+fn nearest_choice(walk: &Walk<'_>, choices: &[Json], value: &Json) -> Option<String> {
     let sent = value.as_str()?;
-    nearest(choices.iter().filter_map(Json::as_str), sent)
+    nearest(walk, choices.iter().filter_map(Json::as_str), sent)
         .map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
 }
 
 /// The most similar name, if any is similar (rule E4).
-fn nearest<'n>(names: impl Iterator<Item = &'n str>, sent: &str) -> Option<&'n str> {
+fn nearest<'n>(walk: &Walk<'_>, names: impl Iterator<Item = &'n str>, sent: &str) -> Option<&'n str> {
     // Long texts are no typing mistakes, and comparing them is quadratic.
     if sent.len() > 200 {
         return None;
@@ -97,6 +99,7 @@ fn nearest<'n>(names: impl Iterator<Item = &'n str>, sent: &str) -> Option<&'n s
     let folded = |name: &str| name.to_lowercase().replace(['-', '_', '.', ' '], "");
     let sent = folded(sent);
     names
+        .take_while(|_| walk.comparisons.take())
         .map(|name| (strsim::normalized_damerau_levenshtein(&folded(name), &sent), name))
         .filter(|(likeness, _)| *likeness >= 0.6)
         .max_by(|left, right| left.0.total_cmp(&right.0))
@@ -185,7 +188,7 @@ fn objects<'a>(
     size(["minProperties", "maxProperties", "properties"], members.len(), keywords, spot, found);
     let required = keywords.get("required").and_then(Json::as_array).unwrap_or_default();
     for name in required.iter().filter_map(Json::as_str).filter(|name| !members.contains_key(*name)) {
-        found.push(missing(keywords, members, name, spot));
+        found.push(missing(walk, keywords, members, name, spot));
     }
     for keyword in ["dependentRequired", "dependencies"] {
         for (name, needs) in keywords.get(keyword).and_then(Json::as_object).into_iter().flatten() {
@@ -205,35 +208,10 @@ fn objects<'a>(
             }
         }
     }
-    if keywords.get("unevaluatedProperties") == Some(&Json::Bool(false)) && is_plain(keywords) {
-        for name in members.keys().filter(|name| !is_declared(keywords, name)) {
-            let mut violation = unknown_field(keywords, members, name, spot);
-            violation.keyword = "unevaluatedProperties";
-            violation.schema_path = spot.schema_path.join("unevaluatedProperties");
-            found.push(violation);
-        }
-    }
 }
 
 fn names_accept(walk: &mut Walk<'_>, schema: &Json, name: &Json) -> bool {
     walk.leaf_accepts("allOf", &Json::Array(vec![schema.clone()]), name)
-}
-
-/// Whether the object's fields are declared by its own keywords only, so that unevaluated means undeclared.
-fn is_plain(keywords: &Object) -> bool {
-    ![
-        "$ref",
-        "$dynamicRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "if",
-        "dependentSchemas",
-        "patternProperties",
-        "additionalProperties",
-    ]
-    .iter()
-    .any(|keyword| keywords.contains_key(*keyword))
 }
 
 fn is_declared(keywords: &Object, name: &str) -> bool {
@@ -241,9 +219,9 @@ fn is_declared(keywords: &Object, name: &str) -> bool {
 }
 
 /// A required field that is not there. An undeclared field with nearly its name was probably meant.
-fn missing(keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
+fn missing(walk: &Walk<'_>, keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
     let undeclared = members.keys().map(|sent| &**sent).filter(|sent| !is_declared(keywords, sent));
-    let hint = nearest(undeclared, name).map(|sent| format!("did you mean to rename `{sent}`?"));
+    let hint = nearest(walk, undeclared, name).map(|sent| format!("did you mean to rename `{sent}`?"));
     let expected = expected_kind(keywords, name);
     at_property(spot.violation("required", "missing", expected), name, hint)
 }
@@ -256,11 +234,17 @@ fn expected_kind(keywords: &Object, name: &str) -> String {
 }
 
 /// A field that the schema does not declare. A declared one with nearly its name, not sent, was probably meant.
-pub(super) fn unknown_field(keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
+pub(super) fn unknown_field(
+    walk: &Walk<'_>,
+    keywords: &Object,
+    members: &Object,
+    name: &str,
+    spot: &Spot<'_>,
+) -> Violation {
     let declared = keywords.get("properties").and_then(Json::as_object);
     let absent =
         declared.into_iter().flat_map(Object::keys).map(|name| &**name).filter(|name| !members.contains_key(*name));
-    let hint = nearest(absent, name).map(|declared| format!("did you mean `{declared}`?"));
+    let hint = nearest(walk, absent, name).map(|declared| format!("did you mean `{declared}`?"));
     let mut violation = at_property(spot.violation("additionalProperties", "unknown field", "nothing"), name, hint);
     violation.actual = members.get(name).map(Json::kind);
     violation

@@ -41,8 +41,9 @@ pub(super) fn explain<'a>(
 
 /// The branch itself, behind a reference.
 fn resolved<'a>(walk: &Walk<'a>, schema: &'a Json) -> &'a Json {
-    let reference = schema.get("$ref").and_then(Json::as_str);
-    match reference.map(|reference| super::super::proof::resolve(&walk.schema.source, reference)) {
+    let document = walk.schema.document();
+    let mut references = schema.as_object().into_iter().flat_map(|keywords| document.references(keywords));
+    match references.next().map(|(_, reference)| document.resolve(reference)) {
         Some(super::Reference::Found(_, schema)) => schema,
         Some(super::Reference::Dangling | super::Reference::ByAddress) | None => schema,
     }
