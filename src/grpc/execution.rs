@@ -2,8 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use tokio::sync::mpsc;
-use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
@@ -21,10 +20,6 @@ use crate::{
     run::{self, Feed, Observer, VerdictReason},
     wording,
 };
-
-/// Frames that may wait for a host that does not read. Far more than a batch of the largest size has, so that a host that
-/// first writes and then reads is no problem.
-const FRAMES_WAITING: usize = 65_536;
 
 /// Serves the execution of calls.
 #[derive(Debug)]
@@ -47,16 +42,16 @@ impl Service for Execution {
     type RunStream = Pin<Box<dyn Stream<Item = Result<proto::RunResponse, Status>> + Send>>;
 
     async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
-        let (out, frames) = mpsc::channel(FRAMES_WAITING);
+        let (out, frames) = session::Out::new();
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
         let session = tokio::spawn(session::serve(booth, stopping, request.into_inner(), out.clone()));
         tokio::spawn(async move {
             // Without a status, a session that is lost would look like one that ended well.
             if session.await.is_err() {
-                drop(out.send(Err(Status::internal("the booth failed, and the run is lost with it"))).await);
+                out.fail(Status::internal("the booth failed, and the run is lost with it")).await;
             }
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(frames))))
+        Ok(Response::new(Box::pin(frames)))
     }
 
     async fn execute_batch(
