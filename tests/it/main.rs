@@ -10,6 +10,7 @@ mod hostile;
 mod policy;
 mod run_stream;
 mod stand;
+mod stubborn;
 mod submissions;
 mod unary;
 mod wire_faults;
