@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
+use prost::Message as _;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -76,13 +77,16 @@ impl Service for Execution {
                 running.await
             }
         };
-        let results = fitting(&outcome.results);
+        let (verdict, warning) = encode::verdict(&outcome.verdict);
+        let results = fitting(&outcome.results, verdict.encoded_len());
+        let mut warnings = encode::warnings(&outcome.warnings);
+        warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
             run_id: opened.run.id().to_string(),
             batch_id: id.to_string(),
             results: results.iter().map(encode::result).collect(),
-            verdict: Some(encode::verdict(&outcome.verdict)),
-            warnings: encode::warnings(&outcome.warnings),
+            verdict: Some(verdict),
+            warnings,
             contracts: encode::reports(&opened.reports),
         }))
     }
@@ -163,10 +167,9 @@ impl Drop for CancelOnDrop {
 const ENVELOPE_BYTES: usize = 64 << 10;
 
 /// The results, cut so that one message holds them all: a call that ran must not lose its answer to a transport limit.
-fn fitting(results: &[Arc<CallResult>]) -> Vec<CallResult> {
-    use prost::Message as _;
+fn fitting(results: &[Arc<CallResult>], verdict_bytes: usize) -> Vec<CallResult> {
     let sizes: Vec<usize> = results.iter().map(|result| encode::result(result).encoded_len()).collect();
-    let room = MAX_MESSAGE_BYTES - ENVELOPE_BYTES;
+    let room = MAX_MESSAGE_BYTES.saturating_sub(ENVELOPE_BYTES + verdict_bytes);
     let is_over = sizes.iter().sum::<usize>() > room;
     let share = room / results.len().max(1);
     let fit = |(result, size): (&Arc<CallResult>, usize)| {

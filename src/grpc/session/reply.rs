@@ -103,10 +103,13 @@ impl Replies {
         if self.delivery == proto::Delivery::Batch {
             self.results(batch, &outcome.results).await;
         }
+        let (verdict, warning) = encode::verdict(&outcome.verdict);
+        let mut warnings = encode::warnings(&outcome.warnings);
+        warnings.extend(encode::warnings(warning.as_slice()));
         let finished = proto::BatchFinished {
             call_ids: outcome.results.iter().map(|result| result.call.id.to_string()).collect(),
-            verdict: Some(encode::verdict(&outcome.verdict)),
-            warnings: encode::warnings(&outcome.warnings),
+            verdict: Some(verdict),
+            warnings,
         };
         self.send(0, batch, None, Frame::BatchFinished(finished)).await;
     }
