@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use prost::Message as _;
 
 use super::proto;
 use crate::{
@@ -148,17 +149,48 @@ fn retry(retry: Retry) -> proto::RetryClass {
     }
 }
 
-pub(super) fn verdict(verdict: &Verdict) -> proto::Verdict {
-    proto::Verdict {
+/// Bytes of accepted submissions that go with a verdict.
+const ACCEPTED_BYTES: usize = 1 << 20;
+
+/// The verdict, and a warning if it does not hold all that was accepted.
+pub(super) fn verdict(verdict: &Verdict) -> (proto::Verdict, Option<Warning>) {
+    let (accepted, cut) = accepted(&verdict.accepted);
+    let message = || {
+        format!(
+            "{cut} accepted submissions are too large for a verdict and came without arguments, or not at all; list them with SubmissionService"
+        )
+    };
+    let warning = (cut > 0).then(|| Warning { code: "accepted_truncated", message: message() });
+    let verdict = proto::Verdict {
         terminate: verdict.terminate,
         reason: verdict_reason(verdict.reason).into(),
         stop: verdict.stop,
         blocking: verdict.blocking.clone(),
-        accepted: verdict.accepted.iter().map(submission).collect(),
+        accepted,
         limit: verdict.limit.map(|limit| limit.as_str().to_owned()).unwrap_or_default(),
         remaining: Some(budget(&verdict.remaining)),
         tool_choice: verdict.tool_choice.as_deref().unwrap_or_default().to_owned(),
+    };
+    (verdict, warning)
+}
+
+/// What was accepted, as far as it fits, the newest first of all; and how many are not whole. A task may accept without end,
+/// and its verdicts must still cross the wire.
+fn accepted(accepted: &[Submission]) -> (Vec<proto::Submission>, usize) {
+    let (mut kept, mut cut, mut left) = (Vec::new(), 0, ACCEPTED_BYTES);
+    for accepted in accepted.iter().rev() {
+        let mut submission = submission(accepted);
+        if submission.encoded_len() > left {
+            cut += 1;
+            submission = proto::Submission { raw_arguments: Bytes::new(), arguments: Bytes::new(), ..submission };
+        }
+        if let Some(less) = left.checked_sub(submission.encoded_len()) {
+            left = less;
+            kept.push(submission);
+        }
     }
+    kept.reverse();
+    (kept, cut)
 }
 
 pub(super) fn verdict_reason(reason: VerdictReason) -> proto::VerdictReason {

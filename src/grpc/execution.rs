@@ -2,8 +2,8 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use tokio::sync::mpsc;
-use tokio_stream::{Stream, wrappers::ReceiverStream};
+use prost::Message as _;
+use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
@@ -21,10 +21,6 @@ use crate::{
     run::{self, Feed, Observer, VerdictReason},
     wording,
 };
-
-/// Frames that may wait for a host that does not read. Far more than a batch of the largest size has, so that a host that
-/// first writes and then reads is no problem.
-const FRAMES_WAITING: usize = 65_536;
 
 /// Serves the execution of calls.
 #[derive(Debug)]
@@ -47,16 +43,16 @@ impl Service for Execution {
     type RunStream = Pin<Box<dyn Stream<Item = Result<proto::RunResponse, Status>> + Send>>;
 
     async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
-        let (out, frames) = mpsc::channel(FRAMES_WAITING);
+        let (out, frames) = session::Out::new();
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
         let session = tokio::spawn(session::serve(booth, stopping, request.into_inner(), out.clone()));
         tokio::spawn(async move {
             // Without a status, a session that is lost would look like one that ended well.
             if session.await.is_err() {
-                drop(out.send(Err(Status::internal("the booth failed, and the run is lost with it"))).await);
+                out.fail(Status::internal("the booth failed, and the run is lost with it")).await;
             }
         });
-        Ok(Response::new(Box::pin(ReceiverStream::new(frames))))
+        Ok(Response::new(Box::pin(frames)))
     }
 
     async fn execute_batch(
@@ -81,13 +77,16 @@ impl Service for Execution {
                 running.await
             }
         };
-        let results = fitting(&outcome.results);
+        let (verdict, warning) = encode::verdict(&outcome.verdict);
+        let results = fitting(&outcome.results, verdict.encoded_len());
+        let mut warnings = encode::warnings(&outcome.warnings);
+        warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
             run_id: opened.run.id().to_string(),
             batch_id: id.to_string(),
             results: results.iter().map(encode::result).collect(),
-            verdict: Some(encode::verdict(&outcome.verdict)),
-            warnings: encode::warnings(&outcome.warnings),
+            verdict: Some(verdict),
+            warnings,
             contracts: encode::reports(&opened.reports),
         }))
     }
@@ -168,10 +167,9 @@ impl Drop for CancelOnDrop {
 const ENVELOPE_BYTES: usize = 64 << 10;
 
 /// The results, cut so that one message holds them all: a call that ran must not lose its answer to a transport limit.
-fn fitting(results: &[Arc<CallResult>]) -> Vec<CallResult> {
-    use prost::Message as _;
+fn fitting(results: &[Arc<CallResult>], verdict_bytes: usize) -> Vec<CallResult> {
     let sizes: Vec<usize> = results.iter().map(|result| encode::result(result).encoded_len()).collect();
-    let room = MAX_MESSAGE_BYTES - ENVELOPE_BYTES;
+    let room = MAX_MESSAGE_BYTES.saturating_sub(ENVELOPE_BYTES + verdict_bytes);
     let is_over = sizes.iter().sum::<usize>() > room;
     let share = room / results.len().max(1);
     let fit = |(result, size): (&Arc<CallResult>, usize)| {

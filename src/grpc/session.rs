@@ -6,14 +6,16 @@
 mod assembly;
 mod frames;
 mod opening;
+mod out;
 mod reply;
 
 use std::{collections::HashSet, sync::Arc};
 
 use tokio::sync::mpsc;
-use tonic::{Status, Streaming};
+use tonic::Streaming;
 use tracing::{debug, info};
 
+pub(super) use self::out::Out;
 use self::{assembly::Assembly, reply::Replies};
 use super::{Fault, Stopping, proto};
 use crate::{
@@ -21,9 +23,6 @@ use crate::{
     host::{Host, Signal},
     run::{Feed, Run},
 };
-
-/// Where frames to the host go.
-pub(super) type Out = mpsc::Sender<Result<proto::RunResponse, Status>>;
 
 /// Serves a stream to its end.
 pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: Streaming<proto::RunRequest>, out: Out) {
@@ -34,7 +33,7 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
     if let Err(fault) = served {
         info!(%fault, "run stream ended by a fault");
         // A host that is gone does not read it.
-        drop(out.send(Err(fault.into())).await);
+        out.fail(fault.into()).await;
     }
 }
 

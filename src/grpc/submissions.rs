@@ -2,12 +2,13 @@
 
 use std::{pin::Pin, sync::Arc};
 
+use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use super::{
-    Fault,
+    Fault, MAX_MESSAGE_BYTES,
     catalog::page_size,
     decode, encode,
     proto::{self, submission_service_server::SubmissionServiceServer},
@@ -66,7 +67,7 @@ impl Service for Submissions {
             })?,
         };
         let accepted = self.accepted(&request.task, after).await?;
-        let page = accepted.get(..page_size(request.page_size).min(accepted.len())).unwrap_or_default();
+        let page = page(&accepted, page_size(request.page_size));
         let last = page.last().filter(|_| page.len() < accepted.len());
         Ok(Response::new(proto::ListSubmissionsResponse {
             submissions: page.iter().map(encode::submission).collect(),
@@ -83,6 +84,20 @@ impl Service for Submissions {
         tokio::spawn(watch(Self(Arc::clone(&self.0)), request, out));
         Ok(Response::new(Box::pin(ReceiverStream::new(submissions))))
     }
+}
+
+/// Bytes of a page: less than a message may have.
+const PAGE_BYTES: usize = MAX_MESSAGE_BYTES / 2;
+
+/// The first submissions, as many as were asked for and fit one answer; at least one.
+fn page(accepted: &[Submission], size: usize) -> &[Submission] {
+    let bytes = |submission: &Submission| encode::submission(submission).encoded_len();
+    let sizes = accepted.iter().take(size).map(bytes).scan(0_usize, |sum, bytes| {
+        *sum += bytes;
+        Some(*sum)
+    });
+    let fitting = sizes.take_while(|sum| *sum <= PAGE_BYTES).count();
+    accepted.get(..fitting.max(1).min(accepted.len())).unwrap_or_default()
 }
 
 type Out = mpsc::Sender<Result<proto::WatchSubmissionsResponse, Status>>;

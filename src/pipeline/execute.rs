@@ -56,6 +56,10 @@ pub(super) async fn run(
             Some(progress) = signs_of_life.recv() => {
                 idle = tool.timeout.map(|timeout| Instant::now() + timeout);
                 watch.progress(progress);
+                if cancel.is_cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    // A tool that never stops talking must not talk its end away.
+                    signs_of_life.close();
+                }
             }
             answer = &mut running => break End::Answer(Box::new(answer)),
             () = cancel.cancelled() => break End::Cancelled,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    panic::AssertUnwindSafe,
     sync::Arc,
 };
 
@@ -142,12 +143,16 @@ impl Ongoing {
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);
         let started = Instant::now();
-        match pipeline::preflight(&self.run.scope(), &self.place, call, &token).await {
-            Ok(admitted) => {
+        let scope = self.run.scope();
+        let preflight = pipeline::preflight(&scope, &self.place, Arc::clone(&call), &token);
+        match AssertUnwindSafe(preflight).catch_unwind().await {
+            Ok(Ok(admitted)) => {
                 self.run.counters().valid_call();
                 self.start(admitted, token, started);
             }
-            Err(refused) => self.settle(CallResult { duration: started.elapsed(), ..*refused }),
+            Ok(Err(refused)) => self.settle(CallResult { duration: started.elapsed(), ..*refused }),
+            // A fault of the booth concerns this call only: its batch goes on.
+            Err(_) => self.settle(never_started(call)),
         }
     }
 
@@ -253,9 +258,20 @@ impl Ongoing {
         let first = usize::try_from(first).ok().and_then(|first| self.results.get(first)).cloned();
         let Some(first) = first else { return };
         let observer = Arc::clone(&self.observer);
+        let token = self.run.call_token(call.index);
         let pending = async move {
-            let original = first.await;
-            let result = Arc::new(CallResult { call, executed: false, replayed: true, ..(*original).clone() });
+            let original = tokio::select! {
+                biased;
+                original = first => Some(original),
+                () = token.cancelled() => None,
+            };
+            let result = if let Some(original) = original {
+                CallResult { call, executed: false, replayed: true, ..(*original).clone() }
+            } else {
+                let text = wording::cancelled(&call.name, false);
+                CallResult::refused(call, Trace::default(), Refusal::new(Code::Cancelled, None, text))
+            };
+            let result = Arc::new(result);
             observer.finished(&result);
             result
         };
@@ -304,6 +320,12 @@ async fn conclude(
         Some(key) => submission::once(run, key, admitted, watch, cancel).await,
         None => pipeline::complete(&run.scope(), admitted, watch, cancel).await.0,
     }
+}
+
+/// The result of a call on whose preflight the booth failed.
+fn never_started(call: Arc<ToolCall>) -> CallResult {
+    let text = wording::execution_failed(&call.name, "the booth failed before it was started; nothing was executed");
+    CallResult::refused(call, Trace::default(), Refusal::new(Code::ExecutionFailed, None, text))
 }
 
 /// The result of a call whose task was lost: nobody knows how far it came.

@@ -1,7 +1,11 @@
 //! Accepted once (rules S1 to S4): reserve, execute, finalize; and only then is the answer sent.
 
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::Arc,
+};
 
+use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -78,8 +82,17 @@ async fn execute(
 ) -> CallResult {
     let name = Arc::clone(&admitted.tool().name);
     let arguments = Arc::clone(admitted.arguments());
-    let (result, attempt) = pipeline::complete(&run.scope(), admitted, watch, cancel).await;
     let ledger = &run.options.ledger;
+    let scope = run.scope();
+    let running = pipeline::complete(&scope, admitted, watch, cancel);
+    let (result, attempt) = match AssertUnwindSafe(running).catch_unwind().await {
+        Ok(completed) => completed,
+        Err(panic) => {
+            // A key that stayed held would let every later submission wait for ever.
+            drop(ledger.doubt(reservation).await);
+            resume_unwind(panic);
+        }
+    };
     let recorded = match attempt {
         Attempt::Answered if !result.is_error => {
             ledger.accept(reservation.clone(), accepted(run, &reservation.key, &result, arguments)).await

@@ -5,6 +5,9 @@ use toolbooth::grpc::proto::{
     run_response::Frame as Hear,
 };
 
+use ErrorCode::{DuplicateCallId, InvalidArguments, MalformedArguments, ToolNotFound, ToolQuarantined, Unspecified};
+use VerdictReason::{AllTerminate, NotAll};
+
 use crate::stand::{Stand, Stream, batch, call, code, outcome, text, text_content};
 
 const TOOLS: &str = r#"{"tools":[
@@ -139,10 +142,19 @@ async fn p1_an_earlier_stage_refuses_before_a_later_one_looks() {
         call("g", "ask", r#"{"x":1,"x":1}"#),
     ];
     let (results, verdict) = stream.batch("b1", calls).await;
-    use ErrorCode::{InvalidArguments, MalformedArguments, ToolNotFound, ToolQuarantined};
     let codes: Vec<ErrorCode> = results.iter().map(code).collect();
-    let malformed = MalformedArguments;
-    assert_eq!(codes, [ToolNotFound, ToolQuarantined, malformed, malformed, InvalidArguments, malformed, malformed]);
+    assert_eq!(
+        codes,
+        [
+            ToolNotFound,
+            ToolQuarantined,
+            MalformedArguments,
+            MalformedArguments,
+            InvalidArguments,
+            MalformedArguments,
+            MalformedArguments
+        ]
+    );
     assert!(results.iter().all(|result| !result.executed && result.arguments.is_empty() && !result.terminate));
     assert_eq!(results[2].raw_arguments, "{");
     assert_eq!(verdict.blocking, [0, 1, 2, 3, 4, 5, 6]);
@@ -167,7 +179,7 @@ async fn b7_progress_is_heard_before_the_end_moves_the_idle_time_and_not_the_dea
         assert!(!heard.iter().any(|heard| matches!(heard.frame, Some(Hear::Progress(_) | Hear::FrameRejected(_)))));
     }
     // Signs of life for longer than the idle time; the same do not help against the deadline.
-    for (tool, expected) in [("idle", ErrorCode::Unspecified), ("hard", ErrorCode::OutcomeUnknown)] {
+    for (tool, expected) in [("idle", Unspecified), ("hard", ErrorCode::OutcomeUnknown)] {
         let mut stream = stand.run().await;
         stream.say_of("b1", batch(vec![call("a", tool, "{}")]));
         stream.asked().await;
@@ -191,7 +203,9 @@ async fn b7_progress_is_heard_before_the_end_moves_the_idle_time_and_not_the_dea
         let (progress, end) =
             (place(|f| matches!(f, Hear::Progress(_))), place(|f| matches!(f, Hear::CallFinished(_))));
         assert!(progress < end, "{tool}: no progress after the end");
-        let Some(Hear::CallFinished(result)) = &heard[end.unwrap()].frame else { unreachable!() };
+        let Some(Hear::CallFinished(result)) = &heard[end.unwrap()].frame else {
+            panic!("the frame that was waited for")
+        };
         assert_eq!(code(result), expected, "{tool}");
     }
 }
@@ -201,7 +215,7 @@ async fn b7_each_limit_refuses_what_is_over_it_and_is_named() {
     let stand = Stand::with(TOOLS).await;
     let open = |limits| Open { limits: Some(limits), ..Open::default() };
     let echo = |id: &str| call(id, "echo", "{}");
-    let budget = |verdict: &proto::Verdict| verdict.remaining.clone().unwrap();
+    let budget = |verdict: &proto::Verdict| verdict.remaining.unwrap();
 
     let mut stream = stand.open(open(Limits { max_turns: Some(1), ..Limits::default() })).await;
     assert_eq!(stream.opened.limits.as_ref().unwrap().max_turns, Some(1));
@@ -221,13 +235,13 @@ async fn b7_each_limit_refuses_what_is_over_it_and_is_named() {
     let (_, verdict) = stream.batch("b1", vec![echo("a"), echo("b")]).await;
     assert_eq!((verdict.stop, verdict.limit.as_str(), budget(&verdict).calls), (false, "", Some(1)));
     let (results, verdict) = stream.batch("b2", vec![echo("a"), echo("b")]).await;
-    assert_eq!(results.iter().map(code).collect::<Vec<_>>(), [ErrorCode::Unspecified, ErrorCode::LimitReached]);
+    assert_eq!(results.iter().map(code).collect::<Vec<_>>(), [Unspecified, ErrorCode::LimitReached]);
     assert_eq!((verdict.stop, verdict.limit.as_str(), budget(&verdict).calls), (true, "max_calls", Some(0)));
 
     let mut stream = stand.open(open(Limits { max_calls_per_batch: Some(1), ..Limits::default() })).await;
     for id in ["b1", "b2"] {
         let (results, verdict) = stream.batch(id, vec![echo("a"), echo("b")]).await;
-        assert_eq!(results.iter().map(code).collect::<Vec<_>>(), [ErrorCode::Unspecified, ErrorCode::LimitReached]);
+        assert_eq!(results.iter().map(code).collect::<Vec<_>>(), [Unspecified, ErrorCode::LimitReached]);
         assert_eq!((verdict.stop, verdict.limit.as_str()), (false, "max_calls_per_batch"), "the run goes on");
     }
 
@@ -252,7 +266,6 @@ async fn b7_each_limit_refuses_what_is_over_it_and_is_named() {
 #[tokio::test]
 async fn b6_the_run_ends_only_if_every_result_says_so() {
     let stand = Stand::with(TOOLS).await;
-    use VerdictReason::{AllTerminate, NotAll};
     for (case, said, expected, blocking) in [
         ("term-004", vec![Some(true), Some(false)], NotAll, vec![1]),
         ("term-005", vec![Some(true), Some(true)], AllTerminate, vec![]),
@@ -318,7 +331,6 @@ async fn b5_the_same_id_again_is_the_same_call_or_a_refused_one_and_a_new_one_in
     let (results, finished) = stream.rest().await;
     let results = by_index(results);
     let told: Vec<_> = results.iter().map(|result| (code(result), result.executed, result.replayed)).collect();
-    use ErrorCode::{DuplicateCallId, Unspecified};
     let clash = (DuplicateCallId, false, false);
     assert_eq!(told, [(Unspecified, true, false), (Unspecified, false, true), clash, clash]);
     assert_eq!((text(&results[1]).as_str(), &results[1].raw_arguments[..]), ("once", &b"{ \"x\": 1.0 }"[..]));

@@ -6,6 +6,8 @@ use toolbooth::grpc::proto::{
     self, Open, PolicyStage, policy_decision::Decision, run_request::Frame as Say, run_response::Frame as Hear,
 };
 
+use proto::ErrorCode::{Cancelled, Truncated};
+
 use crate::stand::{Stand, Stream, call, outcome, text};
 
 /// Nothing here has a time-out: what ends, ends because its stream was cut.
@@ -114,13 +116,17 @@ async fn cut_after(stand: &Arc<Stand>, steps: usize, cut: Cut) {
     let stand = Arc::clone(stand);
     let crash = move || {
         let process = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        process.block_on(async {
+        let stream = process.block_on(async {
             let mut stream = stand.stream().await;
             for number in 0..steps {
                 step(&mut stream, number).await;
             }
-            // Nothing is closed in order: the runtime goes with everything in it.
-            std::mem::forget(stream);
+            stream
+        });
+        // Nothing is closed in order: the runtime goes with everything in it.
+        process.spawn(async move {
+            let _held = stream;
+            std::future::pending::<()>().await;
         });
         process.shutdown_background();
     };
@@ -219,7 +225,6 @@ async fn b8_a_cancel_of_the_run_answers_every_call_that_runs_or_is_to_come() {
         let (mut results, finished) = stream.rest().await;
         results.sort_by_key(|result| result.index);
         let told: Vec<_> = results.iter().map(|result| (crate::stand::code(result), result.executed)).collect();
-        use proto::ErrorCode::{Cancelled, Truncated};
         assert_eq!(told, [(Cancelled, eager), (Truncated, false), (Cancelled, false)], "eager: {eager}");
         assert_eq!(finished.verdict.unwrap().reason(), proto::VerdictReason::Cancelled);
         let (results, _) = stream.batch("b2", vec![call("a", "echo", "{}")]).await;
@@ -231,14 +236,14 @@ async fn b8_a_cancel_of_the_run_answers_every_call_that_runs_or_is_to_come() {
     stream.asked().await;
     stream.say(cancel());
     let (results, _) = stream.rest().await;
-    assert_eq!(results.iter().map(crate::stand::code).collect::<Vec<_>>(), [proto::ErrorCode::Cancelled; 2]);
+    assert_eq!(results.iter().map(crate::stand::code).collect::<Vec<_>>(), [Cancelled; 2]);
     let mut stream = stand.run().await;
     stream.say_of("b1", Say::BatchStart(proto::BatchStart::default()));
     stream.say_at("b1", 0, start("echo"));
     stream.say_at("b1", 0, Say::CallEnd(proto::CallEnd {}));
     stream.say_of("b1", cancel());
     let (results, _) = stream.rest().await;
-    assert_eq!((crate::stand::code(&results[0]), results[0].executed), (proto::ErrorCode::Cancelled, false));
+    assert_eq!((crate::stand::code(&results[0]), results[0].executed), (Cancelled, false));
     let (results, _) = stream.batch("b2", vec![call("a", "echo", "{}")]).await;
     assert!(!results[0].is_error, "the run goes on");
 }

@@ -15,12 +15,12 @@ const TOOLS: &str = r#"{"tools":[
   {"name":"echo","parameters":{"type":"object"},"execute":{"echo":{}}}
 ]}"#;
 
-const LONG: Duration = Duration::from_secs(600);
+const LONG: Duration = Duration::from_mins(10);
 const SHORT: Duration = Duration::from_millis(300);
 
 async fn hear_draining(stream: &mut Stream) -> Duration {
     let heard = stream.hear_until(|frame| matches!(frame, Hear::Draining(_))).await;
-    let Some(Hear::Draining(draining)) = heard.last().unwrap().frame else { unreachable!() };
+    let Some(Hear::Draining(draining)) = heard.last().unwrap().frame else { panic!("the frame that was waited for") };
     draining.grace.unwrap().try_into().unwrap()
 }
 

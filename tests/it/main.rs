@@ -19,6 +19,7 @@ mod policy;
 mod run_stream;
 mod scale;
 mod serve;
+mod stubborn;
 mod submissions;
 mod unary;
 mod wire_faults;

@@ -23,28 +23,29 @@ async fn open(stand: &Stand, before: bool, after: bool, patience_ms: i32) -> Str
 async fn question(stream: &mut Stream) -> (u32, AskPolicy) {
     let mut heard = stream.hear_until(|frame| matches!(frame, Hear::AskPolicy(_))).await;
     let last = heard.pop().unwrap();
-    let Some(Hear::AskPolicy(ask)) = last.frame else { unreachable!() };
+    let Some(Hear::AskPolicy(ask)) = last.frame else { panic!("the frame that was waited for") };
     (last.index.unwrap(), ask)
 }
 
-fn decide(stream: &Stream, index: u32, stage: PolicyStage, decision: Option<Decision>) {
+fn decide(stream: &Stream, index: u32, stage: PolicyStage, decision: impl Into<Option<Decision>>) {
+    let decision = decision.into();
     stream.say_at("b1", index, Say::PolicyDecision(proto::PolicyDecision { stage: stage.into(), decision }));
 }
 
-fn allow() -> Option<Decision> {
-    Some(Decision::Allow(proto::Allow {}))
+fn allow() -> Decision {
+    Decision::Allow(proto::Allow {})
 }
 
-fn deny(reason: &str, terminate: bool) -> Option<Decision> {
-    Some(Decision::Deny(proto::Deny { reason: reason.into(), terminate }))
+fn deny(reason: &str, terminate: bool) -> Decision {
+    Decision::Deny(proto::Deny { reason: reason.into(), terminate })
 }
 
-fn rewrite(arguments: &str) -> Option<Decision> {
-    Some(Decision::Rewrite(proto::Rewrite { arguments: arguments.to_owned().into() }))
+fn rewrite(arguments: &str) -> Decision {
+    Decision::Rewrite(proto::Rewrite { arguments: arguments.to_owned().into() })
 }
 
-fn overriding(change: Override) -> Option<Decision> {
-    Some(Decision::Override(change))
+fn overriding(change: Override) -> Decision {
+    Decision::Override(change)
 }
 
 const BEFORE: PolicyStage = PolicyStage::Before;
@@ -144,7 +145,7 @@ async fn p6_a_policy_that_does_not_answer_or_says_nothing_usable_refuses_the_cal
     // The late answer changes nothing.
     decide(&stream, 0, BEFORE, allow());
 
-    for decision in [None, overriding(Override::default())] {
+    for decision in [None, Some(overriding(Override::default()))] {
         let mut stream = open(&stand, true, false, 0).await;
         stream.say_of("b1", batch(vec![call("a", "add", r#"{"a":1}"#)]));
         question(&mut stream).await;
@@ -283,9 +284,9 @@ async fn p8_a_judge_that_fails_after_a_call_leaves_the_outcome_with_a_warning() 
     for (patience, decision) in [
         (50, None),
         (0, Some(None)),
-        (0, Some(deny("too late", true))),
-        (0, Some(rewrite("{}"))),
-        (0, Some(overriding(broken))),
+        (0, Some(Some(deny("too late", true)))),
+        (0, Some(Some(rewrite("{}")))),
+        (0, Some(Some(overriding(broken)))),
     ] {
         let mut stream = open(&stand, false, true, patience).await;
         stream.say_of("b1", batch(vec![call("a", "done", "{}")]));

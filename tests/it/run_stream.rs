@@ -103,7 +103,7 @@ async fn a_stalled_call_does_not_keep_back_the_results_of_its_siblings() {
     let mut stream = stand.run().await;
     stream.say_of("b1", batch(vec![call("a", "hang", "{}"), call("b", "echo", r#"{"x":1}"#)]));
     let heard = stream.hear_until(|frame| matches!(frame, Hear::CallFinished(_))).await;
-    let Some(Hear::CallFinished(first)) = &heard.last().unwrap().frame else { panic!("another frame") };
+    let Some(Hear::CallFinished(first)) = &heard.last().unwrap().frame else { panic!("the frame that was waited for") };
     assert_eq!((first.call_id.as_str(), text(first).as_str()), ("b", r#"{"x":1}"#));
     stream.say_at("b1", 0, outcome("at last"));
     let (results, _) = stream.rest().await;
@@ -119,7 +119,7 @@ async fn b1_batch_delivery_sends_all_results_together_and_in_call_order() {
     stream.say_of("b1", batch(calls));
     let heard = stream.hear_until(|frame| matches!(frame, Hear::BatchResults(_))).await;
     assert!(heard.iter().all(|response| !matches!(response.frame, Some(Hear::CallFinished(_)))));
-    let Some(Hear::BatchResults(first)) = &heard.last().unwrap().frame else { panic!("another frame") };
+    let Some(Hear::BatchResults(first)) = &heard.last().unwrap().frame else { panic!("the frame that was waited for") };
     assert!(first.results.len() < 8, "a large batch is split");
     let (results, _) = stream.rest().await;
     assert_eq!(results.iter().map(|result| result.index).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());

@@ -174,7 +174,7 @@ impl Stream {
     pub(crate) async fn asked(&mut self) -> (String, u32, proto::Execute) {
         let mut heard = self.hear_until(|frame| matches!(frame, Hear::Execute(_))).await;
         let last = heard.pop().unwrap();
-        let Some(Hear::Execute(execute)) = last.frame else { panic!("another frame: {last:?}") };
+        let Some(Hear::Execute(execute)) = last.frame else { panic!("the frame that was waited for") };
         (last.batch_id, last.index.unwrap(), execute)
     }
 
@@ -182,7 +182,7 @@ impl Stream {
     pub(crate) async fn rest(&mut self) -> (Vec<proto::CallResult>, proto::BatchFinished) {
         let mut heard = self.hear_until(|frame| matches!(frame, Hear::BatchFinished(_))).await;
         let last = heard.pop().unwrap();
-        let Some(Hear::BatchFinished(finished)) = last.frame else { panic!("another frame: {last:?}") };
+        let Some(Hear::BatchFinished(finished)) = last.frame else { panic!("the frame that was waited for") };
         (std::mem::take(&mut self.results), finished)
     }
 
@@ -198,7 +198,7 @@ impl Stream {
     pub(crate) async fn rejected(&mut self) -> (u64, proto::RejectReason, String) {
         let mut heard = self.hear_until(|frame| matches!(frame, Hear::FrameRejected(_))).await;
         let last = heard.pop().unwrap();
-        let Some(Hear::FrameRejected(rejected)) = last.frame else { panic!("another frame: {last:?}") };
+        let Some(Hear::FrameRejected(rejected)) = last.frame else { panic!("the frame that was waited for") };
         (last.reply_to, rejected.reason(), rejected.message)
     }
 }

@@ -91,7 +91,9 @@ async fn b8_a_call_that_waits_for_its_turn_can_be_cancelled_while_the_first_one_
     assert_eq!(stream.asked().await.1, 0);
     stream.say_at("b1", 1, Say::Cancel(proto::Cancel::default()));
     let heard = stream.hear_until(|frame| matches!(frame, Hear::CallFinished(_))).await;
-    let Some(Hear::CallFinished(result)) = &heard.last().unwrap().frame else { unreachable!() };
+    let Some(Hear::CallFinished(result)) = &heard.last().unwrap().frame else {
+        panic!("the frame that was waited for")
+    };
     assert_eq!((result.index, code(result), result.executed), (1, ErrorCode::Cancelled, false));
     stream.say_at("b1", 0, outcome("won"));
     assert_eq!(stream.rest().await.1.verdict.unwrap().accepted.len(), 1);
@@ -150,7 +152,7 @@ async fn s1_once_per_argument_tells_values_apart_and_numbers_by_their_value() {
         r#"{"id":"1"}"#,
         r#"{"id":1.0}"#,
         r#"{"id":1e0,"x":0}"#,
-        r"{}",
+        "{}",
         r#"{"id":null}"#,
         r#"{"id":10000000000000000000000001}"#,
         r#"{"id":10000000000000000000000002}"#,

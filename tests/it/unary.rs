@@ -113,6 +113,37 @@ async fn unary_results_over_the_message_limit_are_cut_with_a_warning() {
 }
 
 #[tokio::test]
+async fn what_was_accepted_never_makes_an_answer_too_large() {
+    let stand = Stand::with(&TOOLS.replace(r#""once_per":"task""#, r#""once_per":{"argument":"/id"}"#)).await;
+    // As other clients are: they take no more than 4 MiB.
+    let mut client = ToolExecutionServiceClient::new(stand.channel().await);
+    let large = "y".repeat(180 << 10);
+    for round in 0..2 {
+        let calls = (0..20).map(|id| call("", "submit", &format!(r#"{{"id":"{round}-{id}","y":"{large}"}}"#)));
+        let open = Some(Open { task_key: "t".into(), ..Open::default() });
+        let request = proto::ExecuteBatchRequest { open, ..request(calls.collect()) };
+        let answer = client.execute_batch(request).await.unwrap().into_inner();
+        let accepted = answer.verdict.unwrap().accepted;
+        assert_eq!((accepted.len(), answer.warnings[0].code.as_str()), ((round + 1) * 20, "accepted_truncated"));
+        assert!(accepted[0].arguments.is_empty() && !accepted.last().unwrap().arguments.is_empty());
+        assert!(answer.results.iter().all(|result| result.executed && !result.is_error));
+    }
+    let mut service = proto::submission_service_client::SubmissionServiceClient::new(stand.channel().await);
+    let (mut page_token, mut listed) = (String::new(), 0);
+    loop {
+        let request = proto::ListSubmissionsRequest { page_token, ..proto::ListSubmissionsRequest::default() };
+        let page = service.list_submissions(request).await.unwrap().into_inner();
+        assert!(page.submissions.iter().all(|submission| submission.arguments.len() > large.len()));
+        listed += page.submissions.len();
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(listed, 40, "nothing is lost");
+}
+
+#[tokio::test]
 async fn validate_says_what_would_be_executed_and_executes_nothing() {
     let stand = Stand::with(TOOLS).await;
     let mut client = stand.client().await;

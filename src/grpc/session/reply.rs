@@ -44,8 +44,7 @@ impl Replies {
 
     async fn send(&self, reply_to: u64, batch: &str, index: Option<u32>, frame: Frame) {
         let response = proto::RunResponse { reply_to, batch_id: batch.to_owned(), index, frame: Some(frame) };
-        // A host that is gone hears nothing; the session sees that by itself.
-        drop(self.out.send(Ok(response)).await);
+        self.out.send(response).await;
     }
 
     pub(super) async fn opened(&self, reply_to: u64, opened: proto::Opened) {
@@ -104,10 +103,13 @@ impl Replies {
         if self.delivery == proto::Delivery::Batch {
             self.results(batch, &outcome.results).await;
         }
+        let (verdict, warning) = encode::verdict(&outcome.verdict);
+        let mut warnings = encode::warnings(&outcome.warnings);
+        warnings.extend(encode::warnings(warning.as_slice()));
         let finished = proto::BatchFinished {
             call_ids: outcome.results.iter().map(|result| result.call.id.to_string()).collect(),
-            verdict: Some(encode::verdict(&outcome.verdict)),
-            warnings: encode::warnings(&outcome.warnings),
+            verdict: Some(verdict),
+            warnings,
         };
         self.send(0, batch, None, Frame::BatchFinished(finished)).await;
     }

@@ -1,0 +1,96 @@
+//! The way out: frames wait for a host that reads slowly, up to a number and up to a size.
+//!
+//! A host that never reads must not make the booth keep everything it could have read. Its frames are not taken any more
+//! until it reads; other streams are not concerned.
+
+use std::sync::Arc;
+
+use prost::Message as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
+use tonic::Status;
+
+use crate::grpc::proto;
+
+/// Frames that may wait. Far more than a batch of the largest size has, so that a host that first writes and then reads is
+/// no problem.
+const FRAMES_WAITING: usize = 65_536;
+/// Bytes that may wait.
+const BYTES_WAITING: u32 = 256 << 20;
+
+type Frame = Result<proto::RunResponse, Status>;
+
+/// Where frames to the host go.
+#[derive(Debug, Clone)]
+pub(in crate::grpc) struct Out {
+    frames: mpsc::Sender<(Frame, Option<OwnedSemaphorePermit>)>,
+    room: Arc<Semaphore>,
+    max_bytes: u32,
+}
+
+impl Out {
+    /// A way out, and what comes out of it.
+    pub(in crate::grpc) fn new() -> (Self, impl Stream<Item = Frame>) {
+        Self::with_room(BYTES_WAITING)
+    }
+
+    fn with_room(max_bytes: u32) -> (Self, impl Stream<Item = Frame>) {
+        let (frames, waiting) = mpsc::channel(FRAMES_WAITING);
+        let room = Arc::new(Semaphore::new(usize::try_from(max_bytes).unwrap_or(Semaphore::MAX_PERMITS)));
+        // The room of a frame is free again when it is taken.
+        let taken = ReceiverStream::new(waiting).map(|(frame, _room)| frame);
+        (Self { frames, room, max_bytes }, taken)
+    }
+
+    /// Sends a frame, as soon as there is room for it. A host that is gone hears nothing; the session sees that by itself.
+    pub(super) async fn send(&self, frame: proto::RunResponse) {
+        // A frame that is larger than all the room goes alone.
+        let size = u32::try_from(frame.encoded_len()).unwrap_or(u32::MAX).min(self.max_bytes);
+        let room = Arc::clone(&self.room).acquire_many_owned(size).await.ok();
+        drop(self.frames.send((Ok(frame), room)).await);
+    }
+
+    /// Ends the stream with a status.
+    pub(in crate::grpc) async fn fail(&self, status: Status) {
+        drop(self.frames.send((Err(status), None)).await);
+    }
+
+    /// Returns when the host has gone away.
+    pub(super) async fn closed(&self) {
+        self.frames.closed().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    fn frame(bytes: usize) -> proto::RunResponse {
+        proto::RunResponse { batch_id: "x".repeat(bytes), ..proto::RunResponse::default() }
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_by_its_size_and_one_frame_always_fits() {
+        let (out, taken) = Out::with_room(1000);
+        tokio::pin!(taken);
+        out.send(frame(600)).await;
+        assert!(out.send(frame(600)).now_or_never().is_none(), "no room for both");
+        assert_eq!(taken.next().await.unwrap().unwrap().batch_id.len(), 600);
+        out.send(frame(5000)).await;
+        assert!(out.send(frame(1)).now_or_never().is_none(), "it goes alone");
+        assert_eq!(taken.next().await.unwrap().unwrap().batch_id.len(), 5000);
+        out.send(frame(1)).await;
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_host_that_is_gone() {
+        let (out, taken) = Out::with_room(10);
+        out.send(frame(600)).await;
+        drop(taken);
+        out.closed().await;
+        out.send(frame(600)).await;
+        out.fail(Status::internal("nobody hears it")).await;
+    }
+}
