@@ -63,6 +63,6 @@ pub fn routes(booth: &Arc<Booth>, stopping: &Stopping) -> Routes {
     let mut routes = Routes::builder();
     routes.add_service(execution::service(Arc::clone(booth), stopping.clone()));
     routes.add_service(catalog::service(Arc::clone(booth)));
-    routes.add_service(submissions::service(Arc::clone(booth)));
+    routes.add_service(submissions::service(Arc::clone(booth), stopping.drain.clone()));
     routes.routes()
 }

@@ -21,6 +21,7 @@ mod validate;
 mod policy;
 mod execute;
 mod after;
+mod shape;
 
 use std::sync::Arc;
 

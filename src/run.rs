@@ -1,6 +1,7 @@
 //! A run: many calls in batches, with limits over all of them, and a verdict after each batch.
 
 mod batch;
+mod delivery;
 mod duplicates;
 mod feed;
 mod limits;
@@ -109,6 +110,16 @@ pub trait Observer: Send + Sync {
     fn progress(&self, index: u32, progress: Progress);
     /// The one terminal result of a call.
     fn finished(&self, result: &Arc<CallResult>);
+}
+
+/// Nobody listens.
+#[derive(Debug, Clone, Copy)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    fn started(&self, _index: u32, _call_id: &Arc<str>, _tool: &Arc<str>) {}
+    fn progress(&self, _index: u32, _progress: Progress) {}
+    fn finished(&self, _result: &Arc<CallResult>) {}
 }
 
 impl Run {

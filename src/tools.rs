@@ -59,7 +59,7 @@ pub struct Tool {
     pub idempotent: bool,
     /// What a success says about the end of the run, unless the executor says otherwise.
     pub terminate: bool,
-    /// Most bytes of text that a result keeps.
+    /// Most bytes of content that a result keeps; the same for its structured part and for its details.
     pub max_output_bytes: usize,
     /// Keys that the booth keeps and does not read, such as `annotations`, `icons` and `_meta`.
     pub kept: Json,

@@ -6,12 +6,11 @@ use clap::{Args, ValueEnum};
 
 use toolbooth::{
     booth::{Booth, OpenRuns},
-    content::Progress,
     executors::Executors,
     ledgers::MemoryLedger,
     ports::SystemClock,
     result::CallResult,
-    run::{Feed, Observer, Run, Verdict},
+    run::{Feed, Run, Unobserved, Verdict},
     tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Profile, Severity, load_paths},
 };
 
@@ -87,7 +86,7 @@ pub(super) fn of_settings(settings: &Settings) -> anyhow::Result<Booth> {
 
 /// Runs a batch to its end, with nobody watching.
 pub(super) async fn run_batch(run: &Arc<Run>, batch: impl Into<Feed>) -> (Vec<Arc<CallResult>>, Verdict) {
-    let outcome = run.batch(batch.into(), Arc::new(Unwatched)).await;
+    let outcome = run.batch(batch.into(), Arc::new(Unobserved)).await;
     for warning in outcome.warnings {
         tracing::warn!(code = warning.code, "{}", warning.message);
     }
@@ -105,14 +104,4 @@ pub(super) fn log_report(report: &ContractReport) {
             Severity::Info => tracing::info!(tool, code, "{place}{message}"),
         }
     }
-}
-
-struct Unwatched;
-
-impl Observer for Unwatched {
-    fn started(&self, _index: u32, _call_id: &Arc<str>, _tool: &Arc<str>) {}
-
-    fn progress(&self, _index: u32, _progress: Progress) {}
-
-    fn finished(&self, _result: &Arc<CallResult>) {}
 }

@@ -59,6 +59,10 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
     if !matches!(context, None | Some(Json::Object(_))) {
         return Err(malformed("open.context", "it must be a JSON object".to_owned()));
     }
+    // A word that this booth does not know must not be read as the default.
+    known::<proto::Profile>("open.profile", open.profile)?;
+    known::<proto::ExecutionMode>("open.mode", open.mode)?;
+    known::<proto::Delivery>("open.delivery", open.delivery)?;
     Ok(OpenRun {
         mode: mode(open.mode()).unwrap_or_default(),
         id: named(open.run_id),
@@ -68,6 +72,12 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
         limits: limits(open.limits.unwrap_or_default())?,
         host: None,
     })
+}
+
+/// Refuses a word of an enum that this booth does not know.
+pub(super) fn known<Words: TryFrom<i32>>(field: &'static str, word: i32) -> Result<(), Fault> {
+    let unknown = |_| malformed(field, format!("this booth does not know the value {word}"));
+    Words::try_from(word).map(drop).map_err(unknown)
 }
 
 pub(super) fn malformed(field: &'static str, problem: String) -> Fault {

@@ -10,7 +10,7 @@ use crate::{
     content::{Blob, Content, Resource, ResourceBody, Warning},
     json::Json,
     ports::{Execution, HookCall, Submission},
-    refusal::{Code, Refusal, Repair, Retry, Violation},
+    refusal::{Code, Reason, Refusal, Repair, Retry, Violation},
     result::{CallResult, Trace},
     run::{Budget, Limits, Verdict, VerdictReason},
     tools::{ContractReport, Note, Schema, Status, Tool},
@@ -30,6 +30,8 @@ pub(super) fn duration(duration: Duration) -> Option<prost_types::Duration> {
 }
 
 pub(super) fn result(result: &CallResult) -> proto::CallResult {
+    // What was too large to be read is too large to be sent back, and its host has it.
+    let is_too_large = result.error.as_ref().is_some_and(|error| error.reason == Some(Reason::TooLarge));
     proto::CallResult {
         index: result.call.index,
         call_id: result.call.id.to_string(),
@@ -42,7 +44,7 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
         content: result.content.iter().map(content).collect(),
         structured: optional_json(result.structured.as_ref()),
         details: optional_json(result.details.as_ref()),
-        raw_arguments: result.call.arguments.clone(),
+        raw_arguments: if is_too_large { Bytes::new() } else { result.call.arguments.clone() },
         prepared_arguments: prepared(&result.trace),
         arguments: optional_json(result.trace.arguments.as_deref()),
         repairs: result.trace.repairs.iter().map(repair).collect(),
@@ -292,6 +294,12 @@ pub(super) fn ask_policy(stage: proto::PolicyStage, call: &HookCall, after: Opti
         call_id: call.call.id.to_string(),
         tool: call.tool.name.to_string(),
         arguments: json(&call.arguments),
-        result: after.map(result),
+        // The arguments stand beside it already.
+        result: after.map(|after| proto::CallResult {
+            raw_arguments: Bytes::new(),
+            prepared_arguments: Bytes::new(),
+            arguments: Bytes::new(),
+            ..result(after)
+        }),
     }
 }

@@ -14,11 +14,11 @@ use super::{
 use crate::{
     booth::Booth,
     call::{Finish, ToolCall, is_blank_id},
-    content::{Content, Progress, Warning},
+    content::{Content, Warning},
     json::Json,
     pipeline::{self, Scope},
     result::{CallResult, Trace},
-    run::{self, Feed, Observer, VerdictReason},
+    run::{self, Feed, Unobserved, VerdictReason},
     wording,
 };
 
@@ -68,7 +68,7 @@ impl Service for Execution {
         let _cancel = CancelOnDrop(Arc::clone(&opened.run));
         let id = decode::named(request.batch_id).unwrap_or_else(|| "b1".into());
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
-        let running = opened.run.batch(Feed::from(batch), Arc::new(Silent));
+        let running = opened.run.batch(Feed::from(batch), Arc::new(Unobserved));
         tokio::pin!(running);
         let outcome = tokio::select! {
             outcome = &mut running => outcome,
@@ -96,6 +96,7 @@ impl Service for Execution {
         request: Request<proto::ValidateRequest>,
     ) -> Result<Response<proto::ValidateResponse>, Status> {
         let request = request.into_inner();
+        decode::known::<proto::Profile>("profile", request.profile)?;
         let contracts: Vec<Vec<u8>> = request.contracts.iter().map(|contract| contract.to_vec()).collect();
         let (catalog, reports) = self.booth.with_contracts(&contracts);
         let scope = Scope {
@@ -143,15 +144,6 @@ fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
         repairs: trace.repairs.iter().map(encode::repair).collect(),
         error: checked.err().map(|refusal| encode::error(&refusal)),
     }
-}
-
-/// Nobody listens to a unary batch while it runs.
-struct Silent;
-
-impl Observer for Silent {
-    fn started(&self, _: u32, _: &Arc<str>, _: &Arc<str>) {}
-    fn progress(&self, _: u32, _: Progress) {}
-    fn finished(&self, _: &Arc<CallResult>) {}
 }
 
 /// Cancels a run whose caller has gone away.

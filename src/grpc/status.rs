@@ -38,9 +38,9 @@ pub enum Fault {
     /// The booth is about to stop.
     #[error("the booth is draining; try another one")]
     Draining,
-    /// A batch that came in pieces started far more calls than may be in flight.
-    #[error("a batch started more than {0} calls")]
-    TooManyCalls(usize),
+    /// A batch that came in pieces started far more calls than may be in flight, or calls with absurd ids and names.
+    #[error("a batch started far more calls, or longer ids and names, than `opened` says may be in flight")]
+    BatchTooLarge,
     /// No tool has the name.
     #[error("tool `{name}` not found{hint}")]
     ToolNotFound {
@@ -66,7 +66,7 @@ impl Fault {
             Self::RunInUse(_) => Code::AlreadyExists,
             Self::NothingToResume(_) | Self::ToolNotFound { .. } | Self::SubmissionNotFound(_) => Code::NotFound,
             Self::Draining | Self::Ledger(_) => Code::Unavailable,
-            Self::TooManyCalls(_) => Code::ResourceExhausted,
+            Self::BatchTooLarge => Code::ResourceExhausted,
         }
     }
 }

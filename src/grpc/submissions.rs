@@ -5,6 +5,7 @@ use std::{pin::Pin, sync::Arc};
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, wrappers::ReceiverStream};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use super::{
@@ -15,11 +16,15 @@ use super::{
 };
 use crate::{booth::Booth, ports::Submission};
 
-#[derive(Debug)]
-struct Submissions(Arc<Booth>);
+#[derive(Debug, Clone)]
+struct Submissions {
+    booth: Arc<Booth>,
+    /// The booth is about to stop: watches end.
+    drain: CancellationToken,
+}
 
-pub(super) fn service(booth: Arc<Booth>) -> SubmissionServiceServer<impl Service> {
-    SubmissionServiceServer::new(Submissions(booth))
+pub(super) fn service(booth: Arc<Booth>, drain: CancellationToken) -> SubmissionServiceServer<impl Service> {
+    SubmissionServiceServer::new(Submissions { booth, drain })
 }
 
 /// The generated trait, under the name that says what it is.
@@ -28,7 +33,7 @@ pub(super) use proto::submission_service_server::SubmissionService as Service;
 impl Submissions {
     async fn accepted(&self, task: &str, after: u64) -> Result<Vec<Submission>, Fault> {
         let task = if task.is_empty() { None } else { Some(task) };
-        Ok(self.0.ledger.accepted(task, after).await?)
+        Ok(self.booth.ledger.accepted(task, after).await?)
     }
 }
 
@@ -81,7 +86,7 @@ impl Service for Submissions {
     ) -> Result<Response<Self::WatchSubmissionsStream>, Status> {
         let request = request.into_inner();
         let (out, submissions) = mpsc::channel(16);
-        tokio::spawn(watch(Self(Arc::clone(&self.0)), request, out));
+        tokio::spawn(watch(self.clone(), request, out));
         Ok(Response::new(Box::pin(ReceiverStream::new(submissions))))
     }
 }
@@ -121,7 +126,8 @@ async fn watch(submissions: Submissions, request: proto::WatchSubmissionsRequest
         }
         tokio::select! {
             () = out.closed() => return,
-            changed = submissions.0.ledger.changed(newest) => match changed {
+            () = submissions.drain.cancelled() => return drop(out.send(Err(Fault::Draining.into())).await),
+            changed = submissions.booth.ledger.changed(newest) => match changed {
                 Ok(sequence) => newest = sequence,
                 Err(error) => return drop(out.send(Err(Fault::from(error).into())).await),
             },

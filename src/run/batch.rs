@@ -15,14 +15,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     BatchOutcome, Current, Fed, Feed, Observer, Run, Verdict,
+    delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
     lock, submission,
     verdict::Ending,
 };
 use crate::{
     call::{BatchPlace, Finish, Mode, ToolCall, is_blank_id},
-    content::{Content, Progress, Warning},
-    pipeline::{self, AdmittedCall, Watch},
+    content::{Content, Warning},
+    pipeline::{self, AdmittedCall},
     ports::AcceptKey,
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
@@ -52,8 +53,7 @@ impl Run {
 /// A batch while it runs.
 struct Ongoing {
     run: Arc<Run>,
-    place: BatchPlace,
-    observer: Arc<dyn Observer>,
+    delivery: Delivery,
     cancel: CancellationToken,
     sequential: bool,
     cut_off: bool,
@@ -79,14 +79,14 @@ impl Ongoing {
         let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: HashMap::new() };
         *lock(&run.current) = Some(current);
         let is_sequential = |name: &Arc<str>| is_sequential(run, name);
+        let place = BatchPlace { run: Arc::clone(run.id()), batch: Arc::clone(&feed.id) };
         Self {
-            place: BatchPlace { run: Arc::clone(run.id()), batch: Arc::clone(&feed.id) },
+            delivery: Delivery::new(place, observer),
             sequential: feed.mode.unwrap_or(run.options.mode) == Mode::Sequential
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
             closed: run.counters().begin_batch(run.limits(), run.opened.elapsed()),
             run: Arc::clone(run),
-            observer,
             cancel,
             bytes: 0,
             seen: Duplicates::default(),
@@ -144,7 +144,7 @@ impl Ongoing {
         let token = self.run.call_token(call.index);
         let started = Instant::now();
         let scope = self.run.scope();
-        let preflight = pipeline::preflight(&scope, &self.place, Arc::clone(&call), &token);
+        let preflight = pipeline::preflight(&scope, &self.delivery.place, Arc::clone(&call), &token);
         match AssertUnwindSafe(preflight).catch_unwind().await {
             Ok(Ok(admitted)) => {
                 self.run.counters().valid_call();
@@ -167,7 +167,7 @@ impl Ongoing {
         if !is_blank_id(&call.id) {
             return call;
         }
-        let mut id: Arc<str> = format!("{}-{}", self.place.batch, call.index).into();
+        let mut id: Arc<str> = format!("{}-{}", self.delivery.place.batch, call.index).into();
         while !self.ids.insert(Arc::clone(&id)) {
             id = format!("{id}x").into();
         }
@@ -209,8 +209,7 @@ impl Ongoing {
             error.text.push_str(&wording::last_invalid(count));
             result.content = vec![Content::text(error.text.as_str())];
         }
-        let result = Arc::new(result);
-        self.observer.finished(&result);
+        let result = self.delivery.deliver(result);
         self.results.push(ready(result).boxed().shared());
     }
 
@@ -219,8 +218,8 @@ impl Ongoing {
         let call = Arc::clone(admitted.call());
         let key = submission::key(&self.run, &admitted);
         let holder = key.as_ref().and_then(|key| self.holders.get(key)).cloned();
-        let (run, observer) = (Arc::clone(&self.run), Arc::clone(&self.observer));
-        let watch = CallWatch { call: Arc::clone(&call), observer: Arc::clone(&observer) };
+        let (run, delivery) = (Arc::clone(&self.run), self.delivery.clone());
+        let watch = delivery.watch(&call);
         let task = tokio::spawn({
             let key = key.clone();
             async move {
@@ -233,19 +232,11 @@ impl Ongoing {
                     }
                 }
                 let result = conclude(&run, key, admitted, &watch, &token).await;
-                let result = Arc::new(CallResult { duration: started.elapsed(), ..result });
-                observer.finished(&result);
-                result
+                delivery.deliver(CallResult { duration: started.elapsed(), ..result })
             }
         });
-        let observer = Arc::clone(&self.observer);
-        let pending = async move {
-            task.await.unwrap_or_else(|lost| {
-                let result = Arc::new(lost_result(call, &lost));
-                observer.finished(&result);
-                result
-            })
-        };
+        let delivery = self.delivery.clone();
+        let pending = async move { task.await.unwrap_or_else(|lost| delivery.deliver(lost_result(call, &lost))) };
         let pending = pending.boxed().shared();
         if let Some(key) = key {
             self.holders.insert(key, pending.clone());
@@ -257,7 +248,7 @@ impl Ongoing {
     fn replay(&mut self, call: Arc<ToolCall>, first: u32) {
         let first = usize::try_from(first).ok().and_then(|first| self.results.get(first)).cloned();
         let Some(first) = first else { return };
-        let observer = Arc::clone(&self.observer);
+        let delivery = self.delivery.clone();
         let token = self.run.call_token(call.index);
         let pending = async move {
             let original = tokio::select! {
@@ -271,9 +262,7 @@ impl Ongoing {
                 let text = wording::cancelled(&call.name, false);
                 CallResult::refused(call, Trace::default(), Refusal::new(Code::Cancelled, None, text))
             };
-            let result = Arc::new(result);
-            observer.finished(&result);
-            result
+            delivery.deliver(result)
         };
         let pending = pending.boxed().shared();
         // Driven by a task of its own, so that it is delivered while other calls still run.
@@ -333,19 +322,4 @@ fn lost_result(call: Arc<ToolCall>, lost: &tokio::task::JoinError) -> CallResult
     let text = wording::outcome_unknown(&call.name, "the booth failed while it ran");
     let refusal = Refusal { developer: Some(lost.to_string()), ..Refusal::new(Code::OutcomeUnknown, None, text) };
     CallResult { executed: true, ..CallResult::refused(call, Trace::default(), refusal) }
-}
-
-struct CallWatch {
-    call: Arc<ToolCall>,
-    observer: Arc<dyn Observer>,
-}
-
-impl Watch for CallWatch {
-    fn started(&self) {
-        self.observer.started(self.call.index, &self.call.id, &self.call.name);
-    }
-
-    fn progress(&self, progress: Progress) {
-        self.observer.progress(self.call.index, progress);
-    }
 }

@@ -16,7 +16,7 @@ use crate::{
     ports::{AcceptKey, Accepted, LedgerError, Reservation, Reserved, Submission},
     refusal::{Code, Reason, Refusal},
     result::CallResult,
-    tools::{Accept, OncePer},
+    tools::{Accept, OncePer, Tool},
     wording,
 };
 
@@ -50,6 +50,12 @@ pub(super) async fn once(
             return admitted.refuse(Refusal::new(Code::Cancelled, None, text));
         }
         reserved = run.options.ledger.reserve(&key, in_doubt) => reserved,
+        // Whoever holds the key has the same time for its execution.
+        () = over(admitted.tool()) => {
+            let cause = "an earlier submission is still being executed";
+            let text = wording::execution_failed(&admitted.tool().name, cause);
+            return admitted.refuse(Refusal::new(Code::TimedOut, Some(Reason::Deadline), text));
+        }
     };
     match reserved {
         Ok(Reserved::Free(reservation)) => execute(run, reservation, admitted, watch, cancel).await,
@@ -70,6 +76,14 @@ pub(super) async fn once(
             let refusal = Refusal::new(Code::ExecutionFailed, Some(Reason::Ledger), text);
             admitted.refuse(Refusal { developer: Some(error.0), ..refusal })
         }
+    }
+}
+
+/// Returns when the time of a call to the tool is over; never, if its contract sets none.
+async fn over(tool: &Tool) {
+    match tool.deadline.or(tool.timeout) {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
     }
 }
 

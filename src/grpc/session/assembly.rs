@@ -8,7 +8,7 @@ use crate::{
     run::{Capacity, Fed, Feed, Feeder},
 };
 
-/// So many times the calls that may be in flight, and the batch is absurd.
+/// So many times the calls that may be in flight, and the batch is absurd: the excess is refused call by call only up to here.
 const ABSURD: usize = 4;
 
 /// A batch that is coming.
@@ -21,7 +21,10 @@ pub(super) struct Assembly {
     /// Where calls of an eager batch go as soon as they and all before them are complete.
     eager: Option<Feeder>,
     capacity: Capacity,
+    /// Bytes of arguments.
     bytes: usize,
+    /// Bytes of ids, names and keys.
+    start_bytes: usize,
 }
 
 /// A call that is coming.
@@ -45,7 +48,7 @@ pub(super) enum Misfit {
 impl Assembly {
     /// A batch of which nothing runs before it is complete.
     pub(super) fn patient(id: Arc<str>, mode: Option<Mode>, capacity: Capacity) -> Self {
-        Self { id, mode, calls: Vec::new(), fed: 0, eager: None, capacity, bytes: 0 }
+        Self { id, mode, calls: Vec::new(), fed: 0, eager: None, capacity, bytes: 0, start_bytes: 0 }
     }
 
     /// A batch of which each call runs as soon as it is complete.
@@ -69,6 +72,7 @@ impl Assembly {
     /// Whether the host starts calls without end.
     pub(super) fn is_absurd(&self) -> bool {
         self.calls.len() > self.capacity.max_calls_in_flight.saturating_mul(ABSURD)
+            || self.start_bytes > self.capacity.max_bytes_in_flight
     }
 
     /// A call starts: the next one.
@@ -76,6 +80,8 @@ impl Assembly {
         if index.is_some_and(|index| usize::try_from(index) != Ok(self.calls.len())) {
             return Err(Misfit::Malformed("calls start in the order of their indexes, from 0, each once"));
         }
+        let bytes = start.id.len() + start.name.len() + start.idempotency_key.len();
+        self.start_bytes = self.start_bytes.saturating_add(bytes);
         self.calls.push(Draft { start, arguments: Vec::new(), ended: false, overloaded: false });
         Ok(())
     }

@@ -226,7 +226,7 @@ impl Session {
         match &self.batch {
             Phase::Assembling(assembly) if assembly.is_absurd() => {
                 self.run.cancel();
-                Err(Fault::TooManyCalls(assembly.calls()))
+                Err(Fault::BatchTooLarge)
             }
             Phase::Assembling(_) | Phase::Idle | Phase::Running(_) => Ok(()),
         }

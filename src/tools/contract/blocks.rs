@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Most bytes of text that a result keeps where the contract says nothing.
-const DEFAULT_OUTPUT_BYTES: usize = 1 << 19;
+const DEFAULT_OUTPUT_BYTES: usize = 1 << 18;
 
 /// No time is longer; beyond it, it is a slip of the pen.
 const MAX_TIME: Duration = Duration::from_hours(30 * 24);

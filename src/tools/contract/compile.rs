@@ -178,7 +178,7 @@ mod tests {
         let tool = tool(r#"{"name":"t","parameters":{"type":"object"}}"#);
         assert_eq!((tool.executor.name(), tool.mode, tool.terminate), ("host", Mode::Parallel, false));
         assert_eq!((tool.accept.clone(), tool.timeout, tool.deadline), (None, None, None));
-        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 19));
+        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 18));
         assert!(tool.arguments.formats && tool.shim.is_empty());
         assert_eq!((tool.kept.to_text(), tool.report.status), ("{}".to_owned(), Status::Accepted));
     }

@@ -215,7 +215,8 @@ pub(in crate::tools) enum OncePerName {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Output {
-    /// Most bytes of text that a result keeps; 1 MiB if nothing is said.
+    /// Most bytes of content that a result keeps; the same for its structured part and for its details. 256 KiB if nothing
+    /// is said.
     pub(in crate::tools) max_bytes: Option<usize>,
 }
 
