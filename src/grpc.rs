@@ -44,7 +44,7 @@ pub const SERVICES: [&str; 3] = [
 /// The version of the protocol that this booth speaks.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Bytes of one message, in either direction: what clients take by default.
+/// Bytes of one message: at most so many are taken, and what is sent is cut so that clients take it by default.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// When the booth stops, and how long its runs have.

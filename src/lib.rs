@@ -15,6 +15,7 @@ pub mod call;
 pub mod content;
 pub mod refusal;
 pub mod result;
+pub mod excerpt;
 pub mod document;
 
 // Tools: compiled once, immutable.

@@ -3,13 +3,13 @@
 //! The order is fixed (rule P1), and types prove it: only [`validate`] makes [`ValidArguments`], only [`policy`] makes an
 //! [`AdmittedCall`], and [`complete`] takes nothing else.
 //!
-//! ```compile_fail
-//! // Nobody outside can forge an admitted call: its field is private, and there is no constructor.
+//! Nobody outside can forge either: their fields are private (E0423, E0451), and there is no constructor.
+//!
+//! ```compile_fail,E0423
 //! let forged = toolbooth::pipeline::AdmittedCall(todo!());
 //! ```
 //!
-//! ```compile_fail
-//! // The same holds for valid arguments.
+//! ```compile_fail,E0451
 //! let forged = toolbooth::pipeline::ValidArguments { tool: todo!(), value: todo!() };
 //! ```
 
@@ -84,8 +84,8 @@ pub async fn preflight(
 pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     let tool = lookup::find(&scope.catalog, &call.name)?;
     let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
-    let prepared = prepare::reshape(&tool, received, trace)?;
-    let coerced = coerce::coerce(&tool, prepared, trace);
+    let prepared = prepare::reshape(&tool, &received, trace)?;
+    let coerced = coerce::coerce(&tool, prepared);
     validate::validate(tool, coerced, trace)
 }
 

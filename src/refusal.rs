@@ -107,13 +107,10 @@ impl Code {
     /// Whether a call with this code counts as invalid for `max_consecutive_invalid` (rule B7).
     pub fn counts_as_invalid(self) -> bool {
         match self {
-            Self::ToolNotFound
-            | Self::MalformedArguments
-            | Self::InvalidArguments
-            | Self::Denied
-            | Self::ToolQuarantined
-            | Self::HookInvalidArguments => true,
-            Self::PolicyUnavailable
+            Self::ToolNotFound | Self::MalformedArguments | Self::InvalidArguments | Self::Denied => true,
+            Self::ToolQuarantined
+            | Self::HookInvalidArguments
+            | Self::PolicyUnavailable
             | Self::ExecutionFailed
             | Self::TimedOut
             | Self::Cancelled

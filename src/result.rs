@@ -13,9 +13,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
     /// What the model's text says, once it is parsed.
-    pub received: Option<Json>,
-    /// After the prepare shim.
-    pub prepared: Option<Json>,
+    pub received: Option<Arc<Json>>,
+    /// After the prepare shim: the same value where it changed nothing.
+    pub prepared: Option<Arc<Json>>,
     /// Validated: present if and only if validation passed.
     pub arguments: Option<Arc<Json>>,
     /// Every change between the model's text and the executed arguments.

@@ -19,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     call::Mode,
     content::{Progress, Warning},
-    pipeline::Scope,
+    pipeline::{self, AdmittedCall, Attempt, Scope, Watch},
     ports::{Clock, Ledger},
     result::CallResult,
-    tools::Catalog,
+    tools::{Catalog, ExecutorSpec},
 };
 
 pub use feed::{Fed, Feed, Feeder};
@@ -176,6 +176,24 @@ impl Run {
             Some(index) => current.call_token(index).cancel(),
         }
         true
+    }
+
+    /// Executes an admitted call, within the cap on what the booth itself executes at once.
+    async fn complete(
+        &self,
+        admitted: AdmittedCall,
+        watch: &dyn Watch,
+        cancel: &CancellationToken,
+    ) -> (CallResult, Attempt) {
+        let _permit = match admitted.tool().executor {
+            // The host paces its own calls; the others do nothing that takes time.
+            ExecutorSpec::Host | ExecutorSpec::Submit | ExecutorSpec::Echo => None,
+            ExecutorSpec::Http(_) | ExecutorSpec::Command(_) => tokio::select! {
+                permit = self.permits.acquire() => permit.ok(),
+                () = cancel.cancelled() => None,
+            },
+        };
+        pipeline::complete(&self.scope(), admitted, watch, cancel).await
     }
 
     /// The token of a call of the running batch.

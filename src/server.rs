@@ -33,8 +33,8 @@ pub struct Listeners {
 /// Why there is no listener.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Another booth answers on the socket.
-    #[error("{}: another process answers on this socket; stop it, or take another path", .0.display())]
+    /// Another process has the socket, or seems to.
+    #[error("{}: another process has this socket; stop it, or take another path", .0.display())]
     SocketInUse(PathBuf),
     /// Something that is no socket has the path.
     #[error("{}: this is not a socket; take another path, or remove it", .0.display())]
@@ -59,8 +59,11 @@ pub async fn bind_unix(path: &Path) -> Result<UnixListener, BindError> {
     let failed = |source| BindError::Io { place: path.display().to_string(), source };
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
-        Ok(_) if UnixStream::connect(path).await.is_ok() => return Err(BindError::SocketInUse(path.to_owned())),
-        Ok(_) => fs::remove_file(path).map_err(failed)?,
+        Ok(_) => match UnixStream::connect(path).await {
+            // Nobody listens any more; any other trouble may come from a booth that lives.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed)?,
+            Ok(_) | Err(_) => return Err(BindError::SocketInUse(path.to_owned())),
+        },
         Err(_) => {}
     }
     let listener = UnixListener::bind(path).map_err(failed)?;
@@ -137,7 +140,7 @@ async fn optional(
     }
 }
 
-/// Limits against hosts that say nothing or too much.
+/// What one connection may take, and how long it may be silent after it has spoken.
 fn builder() -> Server {
     Server::builder()
         .http2_keepalive_interval(Some(Duration::from_secs(30)))

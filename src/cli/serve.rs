@@ -1,13 +1,6 @@
 //! `toolbooth serve`: the sidecar.
 
-use std::{
-    io::Write,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io::Write, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -82,33 +75,54 @@ impl Serve {
         let quarantined = loaded.catalog.len() - served;
         let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
         let booth = Booth { catalog: loaded.catalog, load, ..of_settings(&settings)? };
-        let listeners = bind(&settings, out).await?;
+        let (listeners, _socket) = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
         writeln!(out, "stop with Ctrl-C; running batches have {}", humantime::format_duration(settings.grace))?;
         out.flush()?;
-        let stop = CancellationToken::new();
-        let stopping = stop.clone();
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let watching = tokio::spawn(async move {
+        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let watching = tokio::spawn(watch_signals(stop.clone(), hurry.clone())?);
+        let code = tokio::select! {
+            served = server::serve(Arc::new(booth), listeners, stop, settings.grace) => {
+                served?;
+                ExitCode::SUCCESS
+            }
+            () = hurry.cancelled() => ExitCode::from(128 + 2),
+        };
+        watching.abort();
+        Ok(code)
+    }
+}
+
+/// The first signal lets running batches finish, the second one does not.
+fn watch_signals(stop: CancellationToken, hurry: CancellationToken) -> Result<impl Future<Output = ()> + Send> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        for token in [stop, hurry] {
             tokio::select! {
                 _ = terminate.recv() => info!("SIGTERM"),
                 _ = interrupt.recv() => info!("SIGINT"),
             }
-            stopping.cancel();
-        });
-        let served = server::serve(Arc::new(booth), listeners, stop, settings.grace).await;
-        watching.abort();
-        settings.socket.as_deref().map(remove).transpose()?;
-        served?;
-        Ok(ExitCode::SUCCESS)
+            token.cancel();
+        }
+    })
+}
+
+/// A socket that is not left behind, however the command ends.
+struct Socket(PathBuf);
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Somebody may have removed it already.
+        drop(std::fs::remove_file(&self.0));
     }
 }
 
 /// Binds the listeners, and says where.
-async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<Listeners> {
-    let mut listeners = Listeners::default();
+async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Listeners, Option<Socket>)> {
+    let (mut listeners, mut socket) = (Listeners::default(), None);
     if let Some(path) = &settings.socket {
         listeners.unix = Some(server::bind_unix(path).await?);
+        socket = Some(Socket(path.clone()));
         writeln!(out, "listening on unix://{}", path.display())?;
     }
     if let Some(address) = settings.tcp {
@@ -116,13 +130,5 @@ async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<Listeners> {
         writeln!(out, "listening on {}", listener.local_addr()?)?;
         listeners.tcp = Some(listener);
     }
-    Ok(listeners)
-}
-
-/// Leaves no socket behind.
-fn remove(socket: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(socket) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    Ok((listeners, socket))
 }

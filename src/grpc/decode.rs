@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use uuid::Uuid;
+
 use super::{Fault, proto};
 use crate::{
     booth::OpenRun,
@@ -28,6 +30,21 @@ pub(super) fn calls(calls: Vec<proto::ToolCall>) -> Vec<ToolCall> {
         idempotency_key: named(call.idempotency_key),
     };
     (0..).zip(calls).map(call).collect()
+}
+
+/// Bytes of the id of a run, a task or a batch: enough for any id, too few to fill the memory with.
+pub(super) const MAX_ID_BYTES: usize = 256;
+
+/// An id for a batch that has none; no other batch of any run has it, so that no two calls share an idempotency key.
+pub(super) fn assigned_batch_id() -> Arc<str> {
+    Uuid::now_v7().to_string().into()
+}
+
+fn id(field: &'static str, id: String) -> Result<Option<Arc<str>>, Fault> {
+    if id.len() > MAX_ID_BYTES {
+        return Err(malformed(field, format!("it has more than {MAX_ID_BYTES} bytes")));
+    }
+    Ok(named(id))
 }
 
 /// `None` for an empty text, which means "not said" in proto3.
@@ -65,8 +82,8 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
     known::<proto::Delivery>("open.delivery", open.delivery)?;
     Ok(OpenRun {
         mode: mode(open.mode()).unwrap_or_default(),
-        id: named(open.run_id),
-        task: named(open.task_key),
+        id: id("open.run_id", open.run_id)?,
+        task: id("open.task_key", open.task_key)?,
         contracts: open.contracts.iter().map(|contract| contract.to_vec()).collect(),
         context,
         limits: limits(open.limits.unwrap_or_default())?,

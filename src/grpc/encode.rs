@@ -1,6 +1,6 @@
 //! From the booth's own words to the wire.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -55,7 +55,9 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
 
 /// What the shim made of the arguments; nothing where it changed nothing.
 pub(super) fn prepared(trace: &Trace) -> Bytes {
-    optional_json(trace.prepared.as_ref().filter(|prepared| trace.received.as_ref() != Some(prepared)))
+    let is_changed =
+        |prepared: &&Arc<Json>| trace.received.as_ref().is_none_or(|received| !Arc::ptr_eq(received, prepared));
+    optional_json(trace.prepared.as_ref().filter(is_changed).map(|prepared| &**prepared))
 }
 
 pub(super) fn warnings(warnings: &[Warning]) -> Vec<proto::Warning> {
@@ -271,9 +273,17 @@ pub(super) fn tool(tool: &Tool) -> proto::Tool {
         input_schema: json(tool.input.source()),
         output_schema: optional_json(tool.output.as_ref().map(Schema::source)),
         annotations: optional_json(tool.kept.get("annotations")),
+        extra: optional_json(extra(&tool.kept).as_ref()),
         executor: tool.executor.name().to_owned(),
         report: Some(report(&tool.report)),
     }
+}
+
+/// What is kept beside the annotations.
+fn extra(kept: &Json) -> Option<Json> {
+    let mut extra = kept.as_object()?.clone();
+    extra.shift_remove("annotations");
+    if extra.is_empty() { None } else { Some(Json::Object(extra)) }
 }
 
 pub(super) fn execute(execution: &Execution) -> proto::Execute {

@@ -15,6 +15,7 @@ use crate::{
     booth::Booth,
     call::{Finish, ToolCall, is_blank_id},
     content::{Content, Warning},
+    excerpt::beginning,
     json::Json,
     pipeline::{self, Scope},
     result::{CallResult, Trace},
@@ -66,7 +67,7 @@ impl Service for Execution {
         let opened = self.booth.open(decode::open(request.open.unwrap_or_default())?).map_err(Fault::from)?;
         // A caller that goes away, and a booth that stops, cancel the batch.
         let _cancel = CancelOnDrop(Arc::clone(&opened.run));
-        let id = decode::named(request.batch_id).unwrap_or_else(|| "b1".into());
+        let id = decode::named(request.batch_id).unwrap_or_else(decode::assigned_batch_id);
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
         let running = opened.run.batch(Feed::from(batch), Arc::new(Unobserved));
         tokio::pin!(running);
@@ -106,11 +107,19 @@ impl Service for Execution {
             context: Arc::new(Json::empty_object()),
             parse_limits: self.booth.parse_limits.clone(),
         };
-        let calls = decode::calls(request.calls);
-        Ok(Response::new(proto::ValidateResponse {
-            validations: calls.iter().map(|call| validation(&scope, call)).collect(),
-            contracts: encode::reports(&reports),
-        }))
+        let most = self.booth.capacity.max_calls_in_flight;
+        if request.calls.len() > most {
+            return Err(
+                decode::malformed("calls", format!("more than {most}; validate them in several requests")).into()
+            );
+        }
+        let mut validations = Vec::with_capacity(request.calls.len());
+        for call in decode::calls(request.calls) {
+            validations.push(validation(&scope, &call));
+            // Other hosts are served meanwhile.
+            tokio::task::yield_now().await;
+        }
+        Ok(Response::new(proto::ValidateResponse { validations, contracts: encode::reports(&reports) }))
     }
 
     async fn conclude_batch(
@@ -165,22 +174,29 @@ fn fitting(results: &[Arc<CallResult>], verdict_bytes: usize) -> Vec<CallResult>
     let is_over = sizes.iter().sum::<usize>() > room;
     let share = room / results.len().max(1);
     let fit = |(result, size): (&Arc<CallResult>, usize)| {
-        if is_over && size > share { cut(result, size) } else { (**result).clone() }
+        if is_over && size > share { cut(result, size, share) } else { (**result).clone() }
     };
     results.iter().zip(sizes).map(fit).collect()
 }
 
-/// What is left of a result that is too large for a unary answer.
-fn cut(result: &CallResult, size: usize) -> CallResult {
+/// What is left of a result that is too large for its share of a unary answer: the beginning of its text, and no more than
+/// the share.
+fn cut(result: &CallResult, size: usize, share: usize) -> CallResult {
     let message =
         format!("the result of {size} bytes does not fit a unary answer; use the Run stream for large results");
+    let text = beginning(&result.text(), share / 4).to_owned();
     let mut small = result.clone();
-    small.content = vec![Content::text(wording::cut_marker(size).trim_start())];
+    small.content = vec![Content::text(format!("{text}{}", wording::cut_marker(size)))];
     small.structured = None;
     small.details = None;
-    small.trace.prepared = None;
-    small.trace.arguments = None;
-    small.call = Arc::new(ToolCall { arguments: bytes::Bytes::new(), ..(*small.call).clone() });
-    small.warnings.push(Warning { code: "output_truncated", message });
+    small.trace = Trace::default();
+    let name = beginning(&small.call.name, share / 8).into();
+    small.call = Arc::new(ToolCall { name, arguments: bytes::Bytes::new(), ..(*small.call).clone() });
+    if let Some(error) = &mut small.error {
+        error.text = text;
+        error.violations = Vec::new();
+        error.developer = None;
+    }
+    small.warnings = vec![Warning { code: "output_truncated", message }];
     small
 }

@@ -20,6 +20,7 @@ use self::{assembly::Assembly, reply::Replies};
 use super::{Fault, Stopping, proto};
 use crate::{
     booth::{Booth, Lease},
+    excerpt::excerpt,
     host::{Host, Signal},
     run::{Feed, Run},
 };
@@ -31,7 +32,7 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
         Err(fault) => Err(fault),
     };
     if let Err(fault) = served {
-        info!(%fault, "run stream ended by a fault");
+        info!(fault = excerpt(&fault.to_string()), "run stream ended by a fault");
         // A host that is gone does not read it.
         out.fail(fault.into()).await;
     }
@@ -105,7 +106,7 @@ impl Session {
                 () = stopping.cancel.cancelled(), if self.draining && !self.expired => self.cancel_rest(),
             }
         }
-        info!(run = %self.run.id(), batches = self.batch_ids.len(), "run closed");
+        info!(run = ?self.run.id(), batches = self.batch_ids.len(), "run closed");
         match self.unreadable.take() {
             Some(fault) => Err(fault),
             None if self.draining && !self.half_closed => Err(Fault::Draining),
@@ -132,7 +133,7 @@ impl Session {
 
     /// Runs a batch to its end, on its own task.
     fn start(&mut self, feed: Feed) {
-        debug!(run = %self.run.id(), batch = %feed.id, "batch started");
+        debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
         let host = Arc::clone(&self.host);
         let running = self.run.batch(feed, Arc::<Host>::clone(&host));
         tokio::spawn(async move { host.tell(Signal::BatchFinished(Box::new(running.await))) });
@@ -168,7 +169,7 @@ impl Session {
     /// The host is gone, or cannot be understood: everything is cancelled.
     fn lost(&mut self) {
         self.gone = true;
-        info!(run = %self.run.id(), "the host is gone or not understood; its run is cancelled");
+        info!(run = ?self.run.id(), "the host is gone or not understood; its run is cancelled");
         self.run.cancel();
         self.half_closed = true;
         self.end();

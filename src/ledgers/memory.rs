@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -24,8 +24,10 @@ pub struct MemoryLedger {
 #[derive(Debug, Default)]
 struct State {
     slots: HashMap<AcceptKey, Slot>,
-    /// In the order of acceptance.
+    /// In the order of acceptance: the one with the sequence number n is at n - 1.
     log: Vec<Submission>,
+    /// Where in the log a task's submissions are.
+    by_task: HashMap<Arc<str>, Vec<usize>>,
     holders: u64,
 }
 
@@ -92,6 +94,8 @@ impl Ledger for MemoryLedger {
     async fn accept(&self, reservation: Reservation, mut accepted: Accepted) -> Result<(), LedgerError> {
         self.settle(&reservation, |state| {
             accepted.submission.sequence = state.log.last().map_or(1, |last| last.sequence + 1);
+            let position = state.log.len();
+            state.by_task.entry(Arc::clone(&reservation.key.task)).or_default().push(position);
             state.log.push(accepted.submission.clone());
             state.slots.insert(reservation.key.clone(), Slot::Taken(Box::new(accepted)));
         })
@@ -106,10 +110,12 @@ impl Ledger for MemoryLedger {
     }
 
     async fn accepted(&self, task: Option<&str>, after: u64) -> Result<Vec<Submission>, LedgerError> {
-        let is_wanted = |submission: &&Submission| {
-            submission.sequence > after && task.is_none_or(|task| *submission.key.task == *task)
-        };
-        Ok(self.state().log.iter().filter(is_wanted).cloned().collect())
+        let state = self.state();
+        let first = usize::try_from(after).unwrap_or(usize::MAX);
+        let Some(task) = task else { return Ok(state.log.iter().skip(first).cloned().collect()) };
+        let positions = state.by_task.get(task).map(Vec::as_slice).unwrap_or_default();
+        let fresh = positions.iter().filter(|position| **position >= first);
+        Ok(fresh.filter_map(|position| state.log.get(*position)).cloned().collect())
     }
 
     async fn changed(&self, after: u64) -> Result<u64, LedgerError> {

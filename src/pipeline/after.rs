@@ -80,7 +80,9 @@ fn apply(tool: &Tool, result: &mut CallResult, change: Override) {
     if let Some(details) = change.details {
         result.details = details;
     }
+    // A failure never ends the run by itself, and a hook that makes one is no exception.
+    let became_error = change.is_error == Some(true) && !result.is_error;
     result.is_error = change.is_error.unwrap_or(result.is_error);
-    result.terminate = change.terminate.unwrap_or(result.terminate);
+    result.terminate = change.terminate.unwrap_or(result.terminate && !became_error);
     shape::shape(tool, result, fresh);
 }

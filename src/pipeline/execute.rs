@@ -72,7 +72,7 @@ pub(super) async fn run(
 
 fn execution(admitted: &AdmittedCall) -> Execution {
     let (call, place, tool) = (admitted.call(), admitted.place(), admitted.tool());
-    let own_key = || format!("{}/{}/{}", place.run, place.batch, call.index).into();
+    let own_key = || format!("{}/{}/{}", escaped(&place.run), escaped(&place.batch), call.index).into();
     Execution {
         tool: Arc::clone(tool),
         call: Arc::clone(call),
@@ -83,6 +83,11 @@ fn execution(admitted: &AdmittedCall) -> Execution {
         timeout: tool.timeout,
         deadline: tool.deadline,
     }
+}
+
+/// So that no two places share a key.
+fn escaped(id: &str) -> String {
+    id.replace('%', "%25").replace('/', "%2F")
 }
 
 async fn at(instant: Option<Instant>) {

@@ -1,5 +1,7 @@
 //! Stage 2: the model's text becomes one JSON object (rule P3).
 
+use std::sync::Arc;
+
 use crate::{
     json::{self, Json, ParseError, ParseErrorKind, ParseLimits, Pointer},
     refusal::{Code, Reason, Refusal, Violation},
@@ -9,7 +11,12 @@ use crate::{
 };
 
 /// Parses the text. Empty, blank and `null` text is `{}`.
-pub(super) fn parse(tool: &Tool, text: &[u8], limits: &ParseLimits, trace: &mut Trace) -> Result<Json, Box<Refusal>> {
+pub(super) fn parse(
+    tool: &Tool,
+    text: &[u8],
+    limits: &ParseLimits,
+    trace: &mut Trace,
+) -> Result<Arc<Json>, Box<Refusal>> {
     let limits = ParseLimits { allow_nul: tool.arguments.allow_nul, ..limits.clone() };
     let value = if text.trim_ascii().is_empty() {
         Json::empty_object()
@@ -23,7 +30,8 @@ pub(super) fn parse(tool: &Tool, text: &[u8], limits: &ParseLimits, trace: &mut 
             return Err(not_object(tool, &value).into());
         }
     };
-    trace.received = Some(value.clone());
+    let value = Arc::new(value);
+    trace.received = Some(Arc::clone(&value));
     Ok(value)
 }
 

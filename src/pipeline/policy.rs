@@ -7,9 +7,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Scope, ValidArguments, validate};
 use crate::{
     call::{BatchPlace, ToolCall},
-    json::Json,
+    json::{Json, Pointer},
     ports::{Decision, HookCall, HookError},
-    refusal::{Code, Reason, Refusal},
+    refusal::{Code, Reason, Refusal, Repair},
     result::{CallResult, Trace},
     tools::Tool,
     wording,
@@ -127,12 +127,22 @@ fn heed(answer: Result<Decision, HookError>, candidate: &mut Candidate) -> Resul
 fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     let tool = Arc::clone(valid.tool());
     let text = wording::hook_invalid_arguments(&tool.name);
-    validate::validate(tool, arguments, trace).map_err(|refusal| {
+    let kinds = (valid.value().kind(), arguments.kind());
+    let rewritten = validate::validate(tool, Arc::new(arguments), trace).map_err(|refusal| {
         Box::new(Refusal {
             violations: refusal.violations,
             violation_count: refusal.violation_count,
             developer: Some(refusal.text),
             ..Refusal::new(Code::HookInvalidArguments, Some(Reason::Schema), text)
         })
-    })
+    })?;
+    // What differs from the model's text is listed, whoever changed it.
+    trace.repairs.push(Repair {
+        path: Pointer::root(),
+        op: "policy_rewrite",
+        from: kinds.0.to_string(),
+        to: kinds.1.to_string(),
+        lossy: false,
+    });
+    Ok(rewritten)
 }

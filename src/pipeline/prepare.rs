@@ -1,6 +1,6 @@
 //! Stage 3: the contract's shim brings old shapes into the declared one (rule P4). The trace keeps the original.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     json::Json,
@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// Applies the shim, or refuses where an old and a new name say different things.
-pub(super) fn reshape(tool: &Tool, received: Json, trace: &mut Trace) -> Result<Json, Box<Refusal>> {
-    let prepared = match tool.shim.apply(&received) {
-        Ok((Cow::Borrowed(_), _)) => received,
+pub(super) fn reshape(tool: &Tool, received: &Arc<Json>, trace: &mut Trace) -> Result<Arc<Json>, Box<Refusal>> {
+    let prepared = match tool.shim.apply(received) {
+        Ok((Cow::Borrowed(_), _)) => Arc::clone(received),
         Ok((Cow::Owned(prepared), repairs)) => {
             trace.repairs.extend(repairs);
-            prepared
+            Arc::new(prepared)
         }
         Err(conflict) => {
             let violation = Violation {
@@ -26,7 +26,7 @@ pub(super) fn reshape(tool: &Tool, received: Json, trace: &mut Trace) -> Result<
                 keyword: "",
                 message: format!("is an old name of {}, which has another value", conflict.to),
                 expected: format!("{} only", conflict.to),
-                actual: conflict.from.find(&received).map(Json::kind),
+                actual: conflict.from.find(received).map(Json::kind),
                 hint: None,
             };
             let text = wording::alias_conflict(&tool.name, &conflict.from, &conflict.to);
@@ -34,6 +34,6 @@ pub(super) fn reshape(tool: &Tool, received: Json, trace: &mut Trace) -> Result<
             return Err(Box::new(refusal.at(violation)));
         }
     };
-    trace.prepared = Some(prepared.clone());
+    trace.prepared = Some(Arc::clone(&prepared));
     Ok(prepared)
 }

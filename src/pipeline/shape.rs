@@ -3,6 +3,7 @@
 
 use crate::{
     content::{Content, ResourceBody, Warning},
+    excerpt::beginning,
     json::Json,
     refusal::{Code, Refusal},
     result::CallResult,
@@ -112,10 +113,4 @@ fn capped(what: &str, most: usize, value: Option<Json>, warnings: &mut Vec<Warni
     let message = format!("`{what}` has {size} bytes and was left out; at most {most} are kept");
     warnings.push(Warning { code: "output_truncated", message });
     None
-}
-
-/// As many bytes of the text as allowed, in whole characters.
-fn beginning(text: &str, max_bytes: usize) -> &str {
-    let end = (0..=max_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
 }

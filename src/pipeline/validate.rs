@@ -30,11 +30,10 @@ impl ValidArguments {
 }
 
 /// Validates.
-pub(super) fn validate(tool: Arc<Tool>, value: Json, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+pub(super) fn validate(tool: Arc<Tool>, value: Arc<Json>, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     if !tool.input.is_valid(&value) {
         return Err(refuse(&tool, &value, trace).into());
     }
-    let value = Arc::new(value);
     trace.arguments = Some(Arc::clone(&value));
     Ok(ValidArguments { tool, value })
 }
@@ -42,7 +41,7 @@ pub(super) fn validate(tool: Arc<Tool>, value: Json, trace: &mut Trace) -> Resul
 /// The violations are those of the converted value; the received block shows what was sent.
 fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Refusal {
     let explanation = tool.input.explain(value);
-    let received = trace.received.as_ref().unwrap_or(value);
+    let received = trace.received.as_deref().unwrap_or(value);
     let text = wording::invalid_arguments(tool, &explanation, received);
     let mut refusal = Refusal::new(Code::InvalidArguments, Some(Reason::Schema), text);
     refusal.violations = explanation.violations;

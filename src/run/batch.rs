@@ -27,7 +27,7 @@ use crate::{
     ports::AcceptKey,
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
-    tools::{Entry, ExecutorSpec},
+    tools::Entry,
     wording,
 };
 
@@ -270,9 +270,14 @@ impl Ongoing {
         self.results.push(pending);
     }
 
-    async fn end(self, warnings: Vec<Warning>) -> BatchOutcome {
+    async fn end(self, mut warnings: Vec<Warning>) -> BatchOutcome {
         let results = join_all(self.results).await;
-        let accepted = self.run.options.ledger.accepted(Some(&self.run.options.task), 0).await.unwrap_or_default();
+        let accepted = self.run.options.ledger.accepted(Some(&self.run.options.task), 0).await;
+        let accepted = accepted.unwrap_or_else(|error| {
+            let message = format!("what the task has accepted so far cannot be read: {error}");
+            warnings.push(Warning { code: "accepted_unknown", message });
+            Vec::new()
+        });
         let elapsed = self.run.opened.elapsed();
         let (reached, remaining) = {
             let counters = self.run.counters();
@@ -281,7 +286,9 @@ impl Ongoing {
         let cancelled = self.cancel.is_cancelled();
         *lock(&self.run.current) = None;
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
-        BatchOutcome { verdict: Verdict::of(&results, ending), results, warnings }
+        let scope = self.run.scope();
+        let is_served = |name: &str| matches!(scope.catalog.get(name), Some(Entry::Served(_)));
+        BatchOutcome { verdict: Verdict::of(&results, ending, is_served), results, warnings }
     }
 }
 
@@ -289,7 +296,7 @@ fn is_sequential(run: &Run, name: &str) -> bool {
     matches!(run.scope().catalog.get(name), Some(Entry::Served(tool)) if tool.mode == Mode::Sequential)
 }
 
-/// From an admitted call to its result: within the cap, and accepted once where the contract says so.
+/// From an admitted call to its result: accepted once where the contract says so.
 async fn conclude(
     run: &Run,
     key: Option<AcceptKey>,
@@ -297,17 +304,9 @@ async fn conclude(
     watch: &CallWatch,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let _permit = match admitted.tool().executor {
-        // The host paces its own calls; the others do nothing that takes time.
-        ExecutorSpec::Host | ExecutorSpec::Submit | ExecutorSpec::Echo => None,
-        ExecutorSpec::Http(_) | ExecutorSpec::Command(_) => tokio::select! {
-            permit = run.permits.acquire() => permit.ok(),
-            () = cancel.cancelled() => None,
-        },
-    };
     match key {
         Some(key) => submission::once(run, key, admitted, watch, cancel).await,
-        None => pipeline::complete(&run.scope(), admitted, watch, cancel).await.0,
+        None => run.complete(admitted, watch, cancel).await.0,
     }
 }
 

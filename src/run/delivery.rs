@@ -8,6 +8,7 @@ use super::Observer;
 use crate::{
     call::{BatchPlace, ToolCall},
     content::Progress,
+    excerpt::excerpt,
     pipeline::Watch,
     refusal::Reason,
     result::CallResult,
@@ -41,7 +42,7 @@ impl Delivery {
     fn log(&self, result: &CallResult) {
         let (run, batch) = (&*self.place.run, &*self.place.batch);
         let CallResult { call, executed, replayed, duration, .. } = result;
-        let (index, tool) = (call.index, shown(&call.name));
+        let (index, tool) = (call.index, excerpt(&call.name));
         if let Some(error) = &result.error {
             let (code, reason) = (error.code.as_str(), error.reason.map(Reason::as_str));
             info!(run, batch, index, tool, code, reason, executed, ?duration, "call answered with an error");
@@ -49,11 +50,6 @@ impl Delivery {
             debug!(run, batch, index, tool, replayed, ?duration, "call answered");
         }
     }
-}
-
-/// A name as the model wrote it, on one line and not too long.
-fn shown(name: &str) -> String {
-    name.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
 /// Watches one call.

@@ -85,6 +85,8 @@ pub(super) struct Counters {
     turns: u32,
     calls: u32,
     consecutive_invalid: u32,
+    /// The run was told that it stops for its invalid calls: a valid one that stood in the same batch does not undo that.
+    gave_up: bool,
 }
 
 impl Counters {
@@ -118,14 +120,16 @@ impl Counters {
             return None;
         }
         self.consecutive_invalid += 1;
-        limits.max_consecutive_invalid.filter(|max| *max == self.consecutive_invalid)
+        let reached = limits.max_consecutive_invalid.filter(|max| *max == self.consecutive_invalid);
+        self.gave_up |= reached.is_some();
+        reached
     }
 
     /// The limit that forbids any further batch.
     pub(super) fn reached(&self, limits: &Limits, elapsed: Duration) -> Option<Limit> {
         let used = |used: u32, max: Option<u32>| max.is_some_and(|max| used >= max);
         [
-            (Limit::ConsecutiveInvalid, used(self.consecutive_invalid, limits.max_consecutive_invalid)),
+            (Limit::ConsecutiveInvalid, self.gave_up || limits.max_consecutive_invalid == Some(0)),
             (Limit::Wall, limits.max_wall.is_some_and(|max| elapsed >= max)),
             (Limit::Calls, used(self.calls, limits.max_calls)),
             (Limit::Turns, used(self.turns, limits.max_turns)),
@@ -140,7 +144,9 @@ impl Counters {
         Budget {
             turns: left(self.turns, limits.max_turns),
             calls: left(self.calls, limits.max_calls),
-            consecutive_invalid: left(self.consecutive_invalid, limits.max_consecutive_invalid),
+            consecutive_invalid: limits
+                .max_consecutive_invalid
+                .map(|max| if self.gave_up { 0 } else { max.saturating_sub(self.consecutive_invalid) }),
             wall: limits.max_wall.map(|max| max.saturating_sub(elapsed)),
         }
     }

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use bytes::Bytes;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +13,7 @@ use super::Run;
 use crate::{
     content::ToolOutput,
     json::Json,
-    pipeline::{self, AdmittedCall, Attempt, Watch},
+    pipeline::{AdmittedCall, Attempt, Watch},
     ports::{AcceptKey, Accepted, LedgerError, Reservation, Reserved, Submission},
     refusal::{Code, Reason, Refusal},
     result::CallResult,
@@ -97,8 +98,7 @@ async fn execute(
     let name = Arc::clone(&admitted.tool().name);
     let arguments = Arc::clone(admitted.arguments());
     let ledger = &run.options.ledger;
-    let scope = run.scope();
-    let running = pipeline::complete(&scope, admitted, watch, cancel);
+    let running = run.complete(admitted, watch, cancel);
     let (result, attempt) = match AssertUnwindSafe(running).catch_unwind().await {
         Ok(completed) => completed,
         Err(panic) => {
@@ -134,7 +134,8 @@ fn accepted(run: &Run, key: &AcceptKey, result: &CallResult, arguments: Arc<Json
             key: key.clone(),
             run: Arc::clone(&run.options.id),
             call_id: Arc::clone(&result.call.id),
-            raw_arguments: result.call.arguments.clone(),
+            // A copy: the bytes as they came would keep the whole message that they came in.
+            raw_arguments: Bytes::copy_from_slice(&result.call.arguments),
             arguments,
             accepted_at_ms: run.options.clock.unix_ms(),
             sequence: 0,

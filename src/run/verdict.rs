@@ -87,7 +87,8 @@ pub(super) struct Ending {
 }
 
 impl Verdict {
-    pub(super) fn of(results: &[Arc<CallResult>], ending: Ending) -> Self {
+    /// `is_served` says whether a tool of that name can be called.
+    pub(super) fn of(results: &[Arc<CallResult>], ending: Ending, is_served: impl Fn(&str) -> bool) -> Self {
         let (terminate, agreed, blocking) = agree(results.iter().map(|result| result.terminate), ending.cut_off);
         let refused = results.iter().find_map(|result| refused_by(result));
         let limit = ending.reached.or(refused);
@@ -106,7 +107,7 @@ impl Verdict {
             accepted: ending.accepted,
             limit,
             remaining: ending.remaining,
-            tool_choice: tool_to_force(results),
+            tool_choice: tool_to_force(results).filter(|tool| ending.reached.is_none() && is_served(tool)),
         }
     }
 }

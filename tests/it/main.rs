@@ -13,6 +13,7 @@ mod corpus;
 mod cuts;
 mod draining;
 mod hostile;
+mod limits;
 mod pipe;
 mod pipeline;
 mod policy;

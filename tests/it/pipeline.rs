@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
     call::{BatchPlace, ToolCall},
-    content::{Content, Progress, ToolOutput},
+    content::{Blob, Content, Progress, ToolOutput},
     json::{Json, ParseLimits, parse},
     pipeline::{self, Attempt, Scope, Watch},
     ports::{Execution, Executor, ExecutorError, ProgressSender},
@@ -145,6 +145,23 @@ async fn p9_an_oversize_text_is_cut_in_whole_characters_with_its_full_size() {
     let result = result(r#","output":{"max_bytes":5}"#, answer(Ok(ToolOutput::text("ääää")))).await;
     assert_eq!(result.text(), "ää\n[output cut: 8 bytes in all]");
     assert_eq!(result.warnings[0].code, "output_truncated");
+}
+
+#[tokio::test]
+async fn p9_what_cannot_be_cut_is_left_out_with_its_size() {
+    let blob = Blob { data: vec![0; 10].into(), mime_type: "image/png".into() };
+    let output = ToolOutput {
+        content: vec![Content::Image(blob)],
+        structured: Some(json(r#"{"long":"text"}"#)),
+        details: Some(json("[1,2,3,4]")),
+        ..ToolOutput::default()
+    };
+    let result = result(r#","output":{"max_bytes":5}"#, answer(Ok(output))).await;
+    assert_eq!(
+        (result.text().trim_start(), &result.structured, &result.details),
+        ("[output cut: 10 bytes in all]", &None, &None)
+    );
+    assert_eq!(result.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), ["output_truncated"; 3]);
 }
 
 #[tokio::test]

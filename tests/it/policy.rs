@@ -302,3 +302,31 @@ async fn p8_a_judge_that_fails_after_a_call_leaves_the_outcome_with_a_warning() 
         assert!(finished.verdict.unwrap().terminate);
     }
 }
+
+#[tokio::test]
+async fn p8_a_hook_that_makes_a_failure_does_not_let_it_end_the_run() {
+    let stand = Stand::with(TOOLS).await;
+    for (terminate, ends) in [(None, false), (Some(true), true)] {
+        let mut stream = open(&stand, false, true, 0).await;
+        stream.say_of("b1", batch(vec![call("a", "done", "{}")]));
+        stream.asked().await;
+        stream.say_at("b1", 0, outcome("done"));
+        question(&mut stream).await;
+        decide(&stream, 0, AFTER, overriding(Override { is_error: Some(true), terminate, ..Override::default() }));
+        let (results, finished) = stream.rest().await;
+        assert_eq!((code(&results[0]), results[0].terminate), (ErrorCode::ExecutionFailed, ends));
+        assert_eq!(finished.verdict.unwrap().terminate, ends);
+    }
+}
+
+#[tokio::test]
+async fn c7_what_a_policy_rewrote_is_listed_among_the_changes() {
+    let stand = Stand::with(TOOLS).await;
+    let mut stream = open(&stand, true, false, 0).await;
+    stream.say_of("b1", batch(vec![call("a", "echo", r#"{"a":1}"#)]));
+    question(&mut stream).await;
+    decide(&stream, 0, BEFORE, rewrite(r#"{"a":2}"#));
+    let (results, _) = stream.rest().await;
+    assert_eq!((&results[0].raw_arguments[..], &results[0].arguments[..]), (&br#"{"a":1}"#[..], &br#"{"a":2}"#[..]));
+    assert_eq!(results[0].repairs.iter().map(|repair| repair.op.as_str()).collect::<Vec<_>>(), ["policy_rewrite"]);
+}

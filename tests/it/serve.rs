@@ -73,7 +73,7 @@ fn a_stale_socket_is_replaced_and_a_living_one_is_respected() {
     let first = Served::start(&folder, &["--tools", "tools"]);
     let second = folder.run(&["serve", "--socket", "booth.sock"], b"");
     assert_eq!(second.code, 2);
-    assert!(second.err.contains("another process answers on this socket"), "{}", second.err);
+    assert!(second.err.contains("another process has this socket"), "{}", second.err);
     // Killed, it cannot clean up after itself.
     assert_eq!(first.end("-KILL"), None);
     assert!(folder.path("booth.sock").exists());

@@ -46,7 +46,7 @@ async fn a_unary_batch_is_answered_call_by_call_with_its_verdict() {
         (answer.results[1].executed, answer.results[1].error.as_ref().unwrap().reason.as_str()),
         (false, "no_host")
     );
-    assert_eq!((answer.batch_id.as_str(), answer.results[2].call_id.as_str()), ("b1", "b1-2"));
+    assert_eq!(answer.results[2].call_id, format!("{}-2", answer.batch_id));
     let verdict = answer.verdict.unwrap();
     assert_eq!(
         (verdict.reason(), verdict.blocking, verdict.tool_choice.as_str()),
@@ -172,8 +172,7 @@ async fn b6_results_of_a_host_that_executes_by_itself_get_the_same_verdict() {
         (vec![], None, VerdictReason::Empty, vec![]),
         (vec![true], cut, VerdictReason::Truncated, vec![]),
     ] {
-        let calls =
-            said.iter().map(|terminate| proto::ConcludedCall { is_error: false, terminate: *terminate }).collect();
+        let calls = said.iter().map(|terminate| proto::ConcludedCall { terminate: *terminate }).collect();
         let request = proto::ConcludeBatchRequest { calls, finish };
         let verdict = client.conclude_batch(request).await.unwrap().into_inner().verdict.unwrap();
         assert_eq!((verdict.reason(), verdict.blocking), (expected, blocking));
@@ -238,4 +237,39 @@ async fn health_and_reflection_answer() {
     let Some(MessageResponse::ListServicesResponse(listed)) = answer.message_response else { panic!("{answer:?}") };
     let names: Vec<String> = listed.service.into_iter().map(|service| service.name).collect();
     assert!(SERVICES.iter().all(|service| names.iter().any(|name| name == service)), "{names:?}");
+}
+
+#[tokio::test]
+async fn b1_failures_over_the_message_limit_are_cut_as_results_are() {
+    let fails = r#"{"name":"fail","parameters":{"type":"object"},"execute":{"command":{"argv":["sh","-c","yes failure | head -c 300000; exit 1"]}}}"#;
+    let stand = Stand::with(fails).await;
+    // As other clients are: they take no more than 4 MiB.
+    let mut client = ToolExecutionServiceClient::new(stand.channel().await);
+    let calls = (0..12).map(|index| call(&format!("c{index}"), "fail", "{}")).collect();
+    let answer = client.execute_batch(request(calls)).await.unwrap().into_inner();
+    assert_eq!(answer.results.len(), 12);
+    for result in &answer.results {
+        assert_eq!((code(result), result.executed), (ErrorCode::ExecutionFailed, true));
+        assert!(text(result).starts_with("failure\nfailure\n") && text(result).contains("[output cut: "));
+    }
+    // Unknown names have long answers, and there may be many of them.
+    let calls = (0..6000).map(|index| call(&format!("c{index}"), &"n".repeat(300), "{}")).collect();
+    let answer = client.execute_batch(request(calls)).await.unwrap().into_inner();
+    assert!(answer.results.iter().all(|result| code(result) == ErrorCode::ToolNotFound));
+}
+
+#[tokio::test]
+async fn p7_no_two_calls_share_an_idempotency_key_unless_their_host_says_so() {
+    let show = r#"{"name":"show","parameters":{"type":"object"},"execute":{"command":{"argv":["sh","-c","grep -o idempotency_key...[^,]* | cut -d: -f2 | tr -d '\\\"\\n'"]}}}"#;
+    let stand = Stand::with(show).await;
+    let mut client = stand.client().await;
+    let mut keys = std::collections::HashSet::new();
+    for (run_id, batch_id) in [("r", ""), ("r", ""), ("a/b", "c"), ("a", "b/c")] {
+        let mut request = request(vec![call("x", "show", "{}")]);
+        request.open = Some(Open { run_id: run_id.into(), ..Open::default() });
+        request.batch_id = batch_id.into();
+        keys.insert(text(&client.execute_batch(request).await.unwrap().into_inner().results[0]));
+    }
+    assert!(keys.contains("a%2Fb/c/0") && keys.contains("a/b%2Fc/0"), "{keys:?}");
+    assert_eq!(keys.len(), 4);
 }

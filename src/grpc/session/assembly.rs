@@ -90,14 +90,16 @@ impl Assembly {
     pub(super) fn delta(&mut self, index: Option<u32>, bytes: &[u8]) -> Result<(), Misfit> {
         let left = self.capacity.max_bytes_in_flight.saturating_sub(self.bytes);
         let draft = self.open_call(index)?;
-        if bytes.len() > left {
-            draft.overloaded = true;
-            draft.arguments = Vec::new();
-        }
-        if !draft.overloaded {
+        let (mut kept, mut freed) = (0, 0);
+        if !draft.overloaded && bytes.len() <= left {
             draft.arguments.extend_from_slice(bytes);
+            kept = bytes.len();
+        } else if !draft.overloaded {
+            draft.overloaded = true;
+            freed = std::mem::take(&mut draft.arguments).len();
         }
-        self.bytes = self.bytes.saturating_add(bytes.len());
+        // What was dropped takes no room from the calls that follow.
+        self.bytes = self.bytes + kept - freed;
         Ok(())
     }
 

@@ -11,8 +11,10 @@ use super::{
 };
 use crate::{
     call::Finish,
+    excerpt::excerpt,
     grpc::{
-        Fault, decode,
+        Fault,
+        decode::{self, MAX_ID_BYTES, assigned_batch_id},
         proto::{self, RejectReason, run_request::Frame},
     },
     host::{Delivery, UnknownCall},
@@ -46,7 +48,7 @@ impl Session {
             Some(Frame::PolicyDecision(decision)) => self.decision((&batch_id, index), decision),
             Some(Frame::Cancel(cancel)) => self.cancel(&batch_id, index, &cancel.reason),
             Some(Frame::EndRun(end)) => {
-                info!(run = %self.run.id(), reason = ?end.reason, "the host ends the run");
+                info!(run = ?self.run.id(), reason = excerpt(&end.reason), "the host ends the run");
                 self.end();
                 Ok(())
             }
@@ -66,21 +68,15 @@ impl Session {
         if !matches!(self.batch, Phase::Idle) {
             return Err(reject(RejectReason::BatchInProgress, "wait for `batch_finished` of the running batch"));
         }
-        let id: Arc<str> = if id.is_empty() { self.free_batch_id() } else { id.into() };
+        if id.len() > MAX_ID_BYTES {
+            return Err((RejectReason::Malformed, format!("a batch id has at most {MAX_ID_BYTES} bytes")));
+        }
+        let id: Arc<str> = if id.is_empty() { assigned_batch_id() } else { id.into() };
         if !self.batch_ids.insert(Arc::clone(&id)) {
             let message = "this batch id was used before in this run; results are told apart by it, so take another";
             return Err(reject(RejectReason::BatchIdReused, message));
         }
         Ok(id)
-    }
-
-    fn free_batch_id(&self) -> Arc<str> {
-        let mut numbers = self.batch_ids.len()..;
-        let id = numbers.find_map(|number| {
-            let id: Arc<str> = format!("b{}", number + 1).into();
-            (!self.batch_ids.contains(&id)).then_some(id)
-        });
-        id.unwrap_or_default()
     }
 
     fn assemble(&mut self, id: Arc<str>, start: proto::BatchStart) {
@@ -171,7 +167,7 @@ impl Session {
         match answer(&self.host, (&batch, index)) {
             Ok(Delivery::InTime) => Ok(()),
             Ok(Delivery::Late) => {
-                info!(run = %self.run.id(), %batch, index, "an answer came late; it is recorded here and not delivered");
+                info!(run = ?self.run.id(), ?batch, index, "an answer came late; it is recorded here and not delivered");
                 Ok(())
             }
             Err(unknown) => Err((RejectReason::UnknownCall, unknown.to_string())),
@@ -179,7 +175,7 @@ impl Session {
     }
 
     fn cancel(&mut self, batch_id: &str, index: Option<u32>, reason: &str) -> Result<(), Rejection> {
-        info!(run = %self.run.id(), batch = %batch_id, index, ?reason, "the host cancels");
+        info!(run = ?self.run.id(), batch = excerpt(batch_id), index, reason = excerpt(reason), "the host cancels");
         if batch_id.is_empty() && index.is_none() {
             self.run.cancel();
             if let Some(assembly) = self.take_assembly() {

@@ -9,6 +9,7 @@ use tracing::info;
 use super::{Out, Phase, Session, reply::Replies};
 use crate::{
     booth::Booth,
+    excerpt::excerpt,
     grpc::{Fault, PROTOCOL_VERSION, Stopping, decode, encode, proto},
     host::{Asks, Host, Signal},
 };
@@ -54,7 +55,7 @@ pub(super) async fn open(
     let mut request = decode::open(open)?;
     request.host = Some(Arc::clone(&host));
     let opened = booth.open(request)?;
-    info!(run = %opened.run.id(), host = ?agent, contracts = opened.reports.len(), "run opened");
+    info!(run = ?opened.run.id(), host = excerpt(&agent), contracts = opened.reports.len(), "run opened");
     let replies = Replies::new(out.clone(), delivery);
     let capacity = opened.run.capacity();
     let answer = proto::Opened {

@@ -7,6 +7,7 @@ use tracing::info;
 
 use super::Out;
 use crate::{
+    excerpt::excerpt,
     grpc::{
         encode,
         proto::{self, PolicyStage, RejectReason, run_response::Frame},
@@ -53,7 +54,7 @@ impl Replies {
 
     pub(super) async fn rejected(&self, frame: &Answered<'_>, reason: RejectReason, message: String) {
         let Answered { frame_id, batch, index } = *frame;
-        info!(batch, index, reason = reason.as_str_name(), message, "a frame was rejected");
+        info!(batch = excerpt(batch), index, reason = reason.as_str_name(), message, "a frame was rejected");
         let rejected = proto::FrameRejected { reason: reason.into(), message };
         self.send(frame_id, batch, index, Frame::FrameRejected(rejected)).await;
     }
