@@ -53,6 +53,20 @@ impl Content {
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(text.into())
     }
+
+    /// The piece as text: bytes are named by kind and size, never shown.
+    pub fn to_text(&self) -> String {
+        let bytes = |mime_type: &str, data: &Bytes| format!("[{mime_type}, {} bytes]", data.len());
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::Image(blob) | Self::Audio(blob) => bytes(&blob.mime_type, &blob.data),
+            Self::Resource(Resource { uri, mime_type, body }) => match body {
+                ResourceBody::Text(text) if text.is_empty() => format!("[{uri}]"),
+                ResourceBody::Text(text) => text.to_string(),
+                ResourceBody::Blob(data) => bytes(mime_type, data),
+            },
+        }
+    }
 }
 
 /// What an executor hands back, before it becomes a result.
@@ -70,6 +84,8 @@ pub struct ToolOutput {
     pub terminate: Option<bool>,
     /// What the host should know although the result stands.
     pub warnings: Vec<Warning>,
+    /// Bytes that the tool gave at least, where its executor did not keep them all.
+    pub full_bytes: Option<usize>,
 }
 
 impl ToolOutput {

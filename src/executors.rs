@@ -75,7 +75,7 @@ fn submit(arguments: &Json) -> ToolOutput {
 
 /// Hands the arguments back, and never ends a run.
 fn echo(arguments: &Json) -> ToolOutput {
-    ToolOutput { structured: Some(arguments.clone()), terminate: Some(false), ..ToolOutput::text(arguments.to_text()) }
+    ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text(arguments.to_text()) }
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
         let output = echo(&arguments());
         assert_eq!(output.content, ToolOutput::text(EXACT).content);
         assert_eq!(output.structured, Some(arguments()));
-        assert_eq!(output.terminate, Some(false));
+        assert_eq!(output.terminate, None);
     }
 
     #[test]

@@ -71,16 +71,8 @@ impl CallResult {
         }
     }
 
-    /// All text pieces in one, as a person or a `pipe` reader sees them.
+    /// All of it as text, as a person or a `pipe` reader sees it: bytes are named by kind and size, never shown.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|content| match content {
-                Content::Text(text) => Some(&**text),
-                Content::Image(_) | Content::Audio(_) | Content::Resource(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        self.content.iter().map(Content::to_text).collect::<Vec<_>>().join("\n")
     }
 }

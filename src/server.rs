@@ -40,12 +40,12 @@ pub enum BindError {
     #[error("{}: this is not a socket; take another path, or remove it", .0.display())]
     NotASocket(PathBuf),
     /// The system says no.
-    #[error("{place}: {source}")]
+    #[error("{place}: {reason}; take another path or address")]
     Io {
         /// The path or the address.
         place: String,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The address can be reached from outside.
     #[error(
@@ -56,7 +56,7 @@ pub enum BindError {
 
 /// Binds a Unix socket. A stale one, on which nobody answers, is replaced.
 pub async fn bind_unix(path: &Path) -> Result<UnixListener, BindError> {
-    let failed = |source| BindError::Io { place: path.display().to_string(), source };
+    let failed = |reason| BindError::Io { place: path.display().to_string(), reason };
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
         Ok(_) => match UnixStream::connect(path).await {
@@ -77,7 +77,7 @@ pub async fn bind_tcp(address: SocketAddr) -> Result<TcpListener, BindError> {
     if !address.ip().is_loopback() {
         return Err(BindError::NotLoopback(address));
     }
-    TcpListener::bind(address).await.map_err(|source| BindError::Io { place: address.to_string(), source })
+    TcpListener::bind(address).await.map_err(|reason| BindError::Io { place: address.to_string(), reason })
 }
 
 /// Serves until `stop` is cancelled: then no new batch is taken, running ones have the grace to finish, and what is left is

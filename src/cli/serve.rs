@@ -11,7 +11,7 @@ use toolbooth::{
     server::{self, Listeners},
     tools::{Author, LoadOptions, load_paths},
 };
-use tracing::info;
+use tracing::{info, warn};
 
 use super::in_process::{log_report, of_settings};
 use crate::config::{DEFAULT_TCP, Settings};
@@ -77,6 +77,10 @@ impl Serve {
         let booth = Booth { catalog: loaded.catalog, load, ..of_settings(&settings)? };
         let (listeners, _socket) = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
+        info!(socket = ?settings.socket, tcp = ?settings.tcp, served, quarantined, "serving");
+        if served == 0 {
+            warn!("no tool of the booth's own serves; name contracts with --tools, or let hosts add theirs");
+        }
         writeln!(out, "stop with Ctrl-C; running batches have {}", humantime::format_duration(settings.grace))?;
         out.flush()?;
         let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());

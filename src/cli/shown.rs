@@ -111,13 +111,13 @@ fn own_violation(own: &Violation) -> Json {
     violation([&path, &property, own.keyword, &own.message, own.hint.as_deref().unwrap_or_default()])
 }
 
-/// A violation: path, property, keyword, message, hint; what is empty of property and hint is not known.
+/// A violation: path, property, keyword, message, hint; what is empty of property, keyword and hint is not known.
 pub(super) fn violation([path, property, keyword, message, hint]: [&str; 5]) -> Json {
     let known = |word: &str| if word.is_empty() { Json::Null } else { Json::from(word) };
     Json::object([
         ("path", Json::from(path)),
         ("property", known(property)),
-        ("keyword", Json::from(keyword)),
+        ("keyword", known(keyword)),
         ("message", Json::from(message)),
         ("hint", known(hint)),
     ])

@@ -4,8 +4,11 @@
 //! {"content": [...] or "text", "structured": ..., "is_error": false, "terminate": false, "details": {...}}
 //! ```
 //!
-//! An object is an envelope if it has no other keys than these, and at least one beside `details`. So a service that
-//! answers `{"details": "..."}` or `{"content": "...", "id": 7}` in words of its own is not misread.
+//! The words of the Model Context Protocol are understood as well: `isError`, `structuredContent`, and `_meta`, which is not kept.
+//!
+//! An object is an envelope if it has no other keys than these, and at least one beside `details` and `_meta`. So a service that
+//! answers `{"details": "..."}` or `{"content": "...", "id": 7}` in words of its own is not misread. One that says `is_error`
+//! beside other keys is no valid result: read as anything else, its error could become a success.
 //!
 //! Every key may be missing or null. Where there is no `content`, the text of `structured` stands in for it, so that the
 //! model reads something. Content items have the form of the Model Context Protocol; what else an item holds (such as
@@ -15,6 +18,7 @@
 //! {"type": "text", "text": "..."}
 //! {"type": "image" or "audio", "data": "base64", "mimeType": "image/png"}
 //! {"type": "resource", "resource": {"uri": "...", "mimeType": "...", "text": "..." or "blob": "base64"}}
+//! {"type": "resource_link", "uri": "...", "mimeType": "..."}, which is a resource without text
 //! ```
 //!
 //! A wrong type in an envelope is an invalid result: the tool ran, and what it meant is not guessed.
@@ -26,6 +30,7 @@ use bytes::Bytes;
 
 use crate::{
     content::{Blob, Content, Resource, ResourceBody, ToolOutput},
+    excerpt::excerpt,
     json::{Json, Object},
     ports::ExecutorError,
 };
@@ -33,27 +38,48 @@ use crate::{
 use super::wire::text_or_nothing;
 
 /// The keys of an envelope.
-const KEYS: [&str; 5] = ["content", "structured", "is_error", "terminate", "details"];
+const KEYS: [&str; 8] =
+    ["content", "structured", "structuredContent", "is_error", "isError", "terminate", "details", "_meta"];
+
+/// What bytes are that nobody has named.
+const ANY_BYTES: &str = "application/octet-stream";
 
 /// Whether an answer is an envelope, rather than an object of the tool's own.
 pub(super) fn is_envelope(members: &Object) -> bool {
-    members.keys().all(|key| KEYS.contains(&&**key)) && members.keys().any(|key| &**key != "details")
+    let is_flagged = |key| matches!(members.get(key), Some(Json::Bool(_)));
+    is_flagged("is_error")
+        || is_flagged("isError")
+        || (members.keys().all(is_key) && members.keys().any(|key| !matches!(&**key, "details" | "_meta")))
+}
+
+/// Whether a text that our parser does not take is an envelope to a more lenient one.
+pub(super) fn looks_like_one(text: &str) -> bool {
+    let members: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(text).ok();
+    members.is_some_and(|members| !members.is_empty() && members.keys().all(|key| KEYS.contains(&key.as_str())))
+}
+
+fn is_key(key: &Arc<str>) -> bool {
+    KEYS.contains(&&**key)
 }
 
 /// Reads an envelope.
 pub(super) fn read(mut members: Object) -> Result<ToolOutput, ExecutorError> {
+    if let Some(stranger) = members.keys().find(|key| !is_key(key)) {
+        return Err(invalid(&excerpt(stranger), "absent, as an answer with `is_error` has no keys of its own"));
+    }
     let mut take = |key| members.swap_remove(key).filter(|value| *value != Json::Null);
-    let structured = take("structured");
+    let structured = take("structured").or_else(|| take("structuredContent"));
     Ok(ToolOutput {
         content: match take("content") {
             Some(content) => read_content(content)?,
             None => structured.iter().map(|value| Content::text(value.to_text())).collect(),
         },
-        is_error: truth("is_error", take("is_error"))?.unwrap_or(false),
+        is_error: truth("is_error", take("is_error").or_else(|| take("isError")))?.unwrap_or(false),
         terminate: truth("terminate", take("terminate"))?,
         details: take("details"),
         structured,
         warnings: Vec::new(),
+        full_bytes: None,
     })
 }
 
@@ -95,25 +121,34 @@ impl Item<'_> {
                 let value = self.value.get("resource").ok_or_else(|| self.wrong("resource", "an object"))?;
                 Item { value, path: format!("{}.resource", self.path) }.resource().map(Content::Resource)
             }
-            _ => Err(self.wrong("type", "one of text, image, audio, resource")),
+            Some("resource_link") => Ok(Content::Resource(Resource {
+                uri: self.text("uri")?,
+                mime_type: self.text_or("mimeType", "")?,
+                body: ResourceBody::Text("".into()),
+            })),
+            _ => Err(self.wrong("type", "one of text, image, audio, resource, resource_link")),
         }
     }
 
     fn blob(&self) -> Result<Blob, ExecutorError> {
-        Ok(Blob { data: self.bytes("data")?, mime_type: self.text("mimeType")? })
+        Ok(Blob { data: self.bytes("data")?, mime_type: self.text_or("mimeType", ANY_BYTES)? })
     }
 
     fn resource(&self) -> Result<Resource, ExecutorError> {
         let has = |key| self.value.get(key).is_some_and(|value| *value != Json::Null);
         Ok(Resource {
             uri: self.text("uri")?,
-            mime_type: if has("mimeType") { self.text("mimeType")? } else { "".into() },
+            mime_type: self.text_or("mimeType", "")?,
             body: if has("blob") {
                 ResourceBody::Blob(self.bytes("blob")?)
             } else {
                 ResourceBody::Text(self.text("text")?)
             },
         })
+    }
+
+    fn text_or(&self, key: &str, missing: &str) -> Result<Arc<str>, ExecutorError> {
+        if matches!(self.value.get(key), None | Some(Json::Null)) { Ok(missing.into()) } else { self.text(key) }
     }
 
     fn text(&self, key: &str) -> Result<Arc<str>, ExecutorError> {
@@ -155,7 +190,7 @@ mod tests {
         {
             assert!(is_envelope(&object(text)), "{text}");
         }
-        for text in ["{}", r#"{"details":"x"}"#, r#"{"content":"a","id":7}"#, r#"{"isError":true}"#] {
+        for text in ["{}", r#"{"details":"x"}"#, r#"{"content":"a","id":7}"#, r#"{"_meta":{}}"#] {
             assert!(!is_envelope(&object(text)), "{text}");
         }
     }
@@ -210,7 +245,7 @@ mod tests {
             (r#"{"content":5}"#, "`content` must be a string or an array"),
             (r#"{"is_error":"no"}"#, "`is_error` must be true or false"),
             (r#"{"terminate":1}"#, "`terminate` must be true or false"),
-            (r#"{"content":["a"]}"#, "`content[0].type` must be one of text, image, audio, resource"),
+            (r#"{"content":["a"]}"#, "`content[0].type` must be one of text, image, audio, resource, resource_link"),
             (r#"{"content":[{"type":"text"}]}"#, "`content[0].text` must be a string"),
             (
                 r#"{"content":[{"type":"image","data":"?","mimeType":"a/b"}]}"#,

@@ -6,8 +6,8 @@
 //!
 //! - 2xx: the body, as `wire` reads it, whatever its media type.
 //! - Any other status with an envelope in its body: the envelope, as an error.
-//! - 5xx: the tool failed, and something may have happened; the text is the status and the body.
-//! - The rest (3xx and 4xx): the service refused the call; an error whose text is the status and the body.
+//! - 502 and 504: a gateway gave up on a tool that may have done its work; the text is the status and the body.
+//! - The rest: the service failed or refused the call; an error whose text is the status and the body.
 //! - No connection, or a request that cannot be built: the tool was not started.
 //! - A connection that fails after that: the tool failed, and something may have happened.
 
@@ -110,11 +110,13 @@ fn bad_header(name: &str) -> ExecutorError {
 
 /// Takes the body up to the cap, and hangs up there.
 async fn read_body(mut response: Response, cap: usize) -> Result<Answer, ExecutorError> {
+    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
     let mut body = Capped::new(cap);
     while let Some(chunk) = response.chunk().await.map_err(|error| {
         ExecutorError::Failed(format!("the HTTP response of the tool broke off: {}", cause(&error.without_url())))
     })? {
         if !body.push(&chunk) {
+            body.count_to(announced);
             break;
         }
     }
@@ -126,7 +128,8 @@ fn refuse(status: StatusCode, answer: Answer) -> Result<ToolOutput, ExecutorErro
     answer.into_envelope_of_failure().or_else(|answer| {
         let hint = if status.is_redirection() { " (redirects are not followed)" } else { "" };
         let text = format!("HTTP {status}{hint}\n{}", answer.text).trim_end().to_owned();
-        if status.is_server_error() {
+        // A gateway speaks for a service that may have done its work.
+        if matches!(status, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) {
             Err(ExecutorError::Failed(text))
         } else {
             Ok(ToolOutput { warnings: answer.warnings, ..ToolOutput::error(text) })
@@ -223,7 +226,9 @@ mod tests {
     #[tokio::test]
     async fn a_server_error_is_a_failure_with_status_and_body_unless_it_is_an_envelope() {
         let failed = answered(ResponseTemplate::new(500).set_body_string("boom\n")).await;
-        assert_eq!(failed, Err(ExecutorError::Failed("HTTP 500 Internal Server Error\nboom".to_owned())));
+        assert_eq!(failed, Ok(ToolOutput::error("HTTP 500 Internal Server Error\nboom")));
+        let unknown = answered(ResponseTemplate::new(502).set_body_string("boom\n")).await;
+        assert_eq!(unknown, Err(ExecutorError::Failed("HTTP 502 Bad Gateway\nboom".to_owned())));
         let envelope = answered(json(500, r#"{"content":"no such user"}"#)).await;
         assert_eq!(envelope, Ok(ToolOutput::error("no such user")));
     }

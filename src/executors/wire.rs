@@ -14,10 +14,13 @@
 //! 3. Bytes that are not UTF-8 become U+FFFD, with the warning `lossy_text`; reading goes on.
 //! 4. One JSON value and nothing else: an envelope (see `envelope`) is read as one. Any other object or array is the
 //!    structured result, and its text, as it came, is the content. A string, number, boolean or null is text as it came.
-//! 5. Everything else is text as it came. That includes JSON that cannot be kept: lone surrogates, U+0000 in a string, the
-//!    same key twice, or more than 128 levels.
+//!    Half of a surrogate pair in it becomes U+FFFD.
+//! 5. Everything else is text as it came. That includes JSON that cannot be kept, because a key stands in it twice or it has
+//!    more than 128 levels; if that looks like an envelope, it is no result.
 
-use std::time::Duration;
+use std::{borrow::Cow, sync::LazyLock, time::Duration};
+
+use regex::{Captures, Regex};
 
 use crate::{
     call::{BatchPlace, ToolCall},
@@ -29,8 +32,7 @@ use crate::{
 use super::envelope;
 
 /// Bytes are capped before they come here, and what a tool sends is not the model's doing: the limits are wide.
-const LIMITS: ParseLimits =
-    ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: 1_000_000, allow_nul: false };
+const LIMITS: ParseLimits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: 1_000_000, allow_nul: true };
 
 /// What a tool is told about its call.
 pub(super) struct Request<'a> {
@@ -78,21 +80,28 @@ impl<'a> Request<'a> {
 pub(super) struct Capped {
     bytes: Vec<u8>,
     cap: usize,
-    overflowed: bool,
+    /// Bytes that there was no room for.
+    dropped: usize,
 }
 
 impl Capped {
     /// Room for `cap` bytes.
     pub(super) fn new(cap: usize) -> Self {
-        Self { bytes: Vec::new(), cap, overflowed: false }
+        Self { bytes: Vec::new(), cap, dropped: 0 }
     }
 
     /// Keeps what there is room for; `false` once something had to be dropped.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         let room = self.cap - self.bytes.len();
-        self.overflowed |= bytes.len() > room;
+        self.dropped += bytes.len().saturating_sub(room);
         self.bytes.extend(bytes.iter().take(room));
-        !self.overflowed
+        self.dropped == 0
+    }
+
+    /// Counts what will not be read, if it is known how much there is.
+    pub(super) fn count_to(&mut self, announced: Option<usize>) {
+        let unread = announced.map_or(0, |announced| announced.saturating_sub(self.bytes.len()));
+        self.dropped = self.dropped.max(unread);
     }
 }
 
@@ -102,22 +111,23 @@ pub(super) struct Answer {
     pub(super) text: String,
     /// What was lost on the way.
     pub(super) warnings: Vec<Warning>,
-    /// Whether it was not cut.
-    whole: bool,
+    /// Bytes that it had at least, if it was cut.
+    full_bytes: Option<usize>,
 }
 
 impl Answer {
     /// Reads bytes as text. `source` names them in warnings.
     pub(super) fn new(capped: Capped, source: &str) -> Self {
         let mut warnings = Vec::new();
-        if capped.overflowed {
+        let full_bytes = (capped.dropped > 0).then(|| capped.bytes.len() + capped.dropped);
+        if full_bytes.is_some() {
             let message = format!("{source} was longer than {} bytes: the rest was dropped", capped.cap);
             warnings.push(Warning { code: "output_truncated", message });
         }
         let text = String::from_utf8(capped.bytes).unwrap_or_else(|error| {
             let (valid, cut_inside) = (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
             let mut bytes = error.into_bytes();
-            if capped.overflowed && cut_inside {
+            if full_bytes.is_some() && cut_inside {
                 // The cap fell into the last character: that one is part of the rest.
                 bytes.truncate(valid);
             } else {
@@ -126,12 +136,12 @@ impl Answer {
             }
             String::from_utf8_lossy(&bytes).into_owned()
         });
-        Self { text, warnings, whole: !capped.overflowed }
+        Self { text, warnings, full_bytes }
     }
 
     /// The result of a tool that succeeded, unless its answer says otherwise.
     pub(super) fn into_output(self) -> Result<ToolOutput, ExecutorError> {
-        let output = match self.json() {
+        let output = match self.json()? {
             Some(Json::Object(members)) if envelope::is_envelope(&members) => envelope::read(members)?,
             Some(value @ (Json::Object(_) | Json::Array(_))) => {
                 ToolOutput { structured: Some(value), ..ToolOutput::text(self.text) }
@@ -140,13 +150,13 @@ impl Answer {
                 ToolOutput { content: text_or_nothing(self.text), ..ToolOutput::default() }
             }
         };
-        Ok(ToolOutput { warnings: self.warnings, ..output })
+        Ok(ToolOutput { warnings: self.warnings, full_bytes: self.full_bytes, ..output })
     }
 
     /// The result of a tool that is known to have failed, if its answer is an envelope; it is an error whatever it says.
     pub(super) fn into_envelope_of_failure(self) -> Result<ToolOutput, Self> {
         match self.json() {
-            Some(Json::Object(members)) if envelope::is_envelope(&members) => {
+            Ok(Some(Json::Object(members))) if envelope::is_envelope(&members) => {
                 envelope::read(members)
                     .map(|output| ToolOutput { is_error: true, warnings: self.warnings.clone(), ..output })
                     // It failed, and says so badly: then its text says more than a complaint about its form.
@@ -156,11 +166,37 @@ impl Answer {
         }
     }
 
-    /// Its value, if it is whole and JSON.
-    fn json(&self) -> Option<Json> {
-        if self.whole { parse(self.text.as_bytes(), &LIMITS).ok() } else { None }
+    /// Its value, if it is whole and JSON. An envelope that cannot be kept, because a key stands in it twice or it is too
+    /// deep, is no result: read as text, its error would become a success.
+    fn json(&self) -> Result<Option<Json>, ExecutorError> {
+        if self.full_bytes.is_some() {
+            return Ok(None);
+        }
+        match parse(without_lone_surrogates(&self.text).as_bytes(), &LIMITS) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if envelope::looks_like_one(&self.text) => {
+                Err(ExecutorError::InvalidResult(format!("the tool's answer is not a valid result: {error}")))
+            }
+            Err(_) => Ok(None),
+        }
     }
 }
+
+/// Escapes of half a surrogate pair, which no text can hold, become U+FFFD: a scraped page may have any.
+fn without_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let Some(escapes) = &*ESCAPES else { return Cow::Borrowed(text) };
+    escapes.replace_all(text, |escape: &Captures<'_>| match escape.name("half") {
+        Some(_) => r"\ufffd".to_owned(),
+        None => escape.get(0).map_or("", |whole| whole.as_str()).to_owned(),
+    })
+}
+
+/// A whole pair, or half of one, or any other escape: so that none is cut in two.
+static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let [high, low, half] =
+        ["[dD][89abAB][0-9a-fA-F]{2}", "[dD][c-fC-F][0-9a-fA-F]{2}", "[dD][89a-fA-F][0-9a-fA-F]{2}"];
+    Regex::new(&format!(r"\\u{high}\\u{low}|(?<half>\\u{half})|\\.")).ok()
+});
 
 /// A piece of text, unless it is empty.
 pub(super) fn text_or_nothing(text: impl Into<std::sync::Arc<str>>) -> Vec<Content> {
@@ -229,12 +265,31 @@ mod tests {
 
     #[test]
     fn json_that_cannot_be_kept_is_text() {
-        for text in [r#"{"content":"\ud800"}"#, r#"{"content":"a\u0000b"}"#, r#"{"a":1,"a":2}"#, "nul \0 itself"] {
+        for text in [r#"{"a":1,"a":2}"#, "nul \0 itself"] {
             assert_eq!(output(text), ToolOutput::text(text), "{text}");
         }
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
         let output = answer(deep.as_bytes(), deep.len()).into_output().unwrap();
         assert_eq!(output, ToolOutput::text(deep.as_str()));
+    }
+
+    #[test]
+    fn an_error_stays_an_error_whatever_text_is_in_it() {
+        for (text, read) in [
+            (r#"{"content":"a\ud835b","is_error":true}"#, "a\u{fffd}b"),
+            (r#"{"content":"a\\ud835 \ud83d\ude00\udc00","is_error":true}"#, "a\\ud835 \u{1f600}\u{fffd}"),
+            (r#"{"content":"a\u0000b","is_error":true}"#, "a\0b"),
+        ] {
+            assert_eq!(output(text), ToolOutput::error(read), "{text}");
+        }
+        for text in [
+            r#"{"is_error":true,"content":"x","is_error":true}"#,
+            r#"{"content":"x","is_error":true,"code":42}"#,
+            r#"{"isError":true,"message":"x"}"#,
+        ] {
+            let complaint = answer(text.as_bytes(), 1_000).into_output().unwrap_err();
+            assert!(matches!(complaint, ExecutorError::InvalidResult(_)), "{text}");
+        }
     }
 
     #[test]
@@ -251,6 +306,7 @@ mod tests {
     fn a_cut_answer_is_text_and_ends_with_a_whole_character() {
         let output = answer("[1] é".as_bytes(), 5).into_output().unwrap();
         assert_eq!((output.content, output.structured), (ToolOutput::text("[1] ").content, None));
+        assert_eq!(output.full_bytes, Some(6));
         let message = "the answer was longer than 5 bytes: the rest was dropped".to_owned();
         assert_eq!(output.warnings, [Warning { code: "output_truncated", message }]);
     }

@@ -139,6 +139,7 @@ pub(super) fn outcome(outcome: proto::ToolOutcome) -> Result<ToolOutput, Executo
         is_error: outcome.is_error,
         terminate: outcome.terminate,
         warnings: Vec::new(),
+        full_bytes: None,
     })
 }
 

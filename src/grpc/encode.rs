@@ -37,7 +37,7 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
         call_id: result.call.id.to_string(),
         tool: result.call.name.to_string(),
         is_error: result.is_error,
-        error: result.error.as_ref().map(error),
+        error: result.error.as_ref().map(|refusal| error_of(refusal, result.executed)),
         executed: result.executed,
         terminate: result.terminate,
         replayed: result.replayed,
@@ -94,6 +94,13 @@ pub(super) fn repair(repair: &Repair) -> proto::Repair {
         lossy: repair.lossy,
         target: "arguments".to_owned(),
     }
+}
+
+/// What may have taken effect is looked into first, before it is repeated.
+fn error_of(refusal: &Refusal, executed: bool) -> proto::Error {
+    let was_stopped = executed && refusal.code == Code::Cancelled;
+    let retry = if was_stopped { Retry::CheckFirst } else { refusal.code.retry() };
+    proto::Error { retry: self::retry(retry).into(), ..error(refusal) }
 }
 
 pub(super) fn error(refusal: &Refusal) -> proto::Error {

@@ -7,17 +7,23 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use crate::{content::Progress, ports::ProgressSender};
+use crate::{content::Progress, excerpt::excerpt, ports::ProgressSender};
 
 /// Places of questions that are over, for answers that come late; older ones are forgotten.
 const MAX_OVER: usize = 16_384;
 
 type Place = (Arc<str>, u32);
 
-/// Nobody asked about this call.
+/// The answer answers nothing.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no such call is waiting for this")]
-pub struct UnknownCall;
+pub enum UnknownCall {
+    /// Nobody asked about this call.
+    #[error("no such call is waiting for this")]
+    NotAsked,
+    /// The answer names another call than the one at its place.
+    #[error("the call at this place has the id {0:?}, not the one that is named")]
+    OtherId(String),
+}
 
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +90,9 @@ impl<T> Waiting<T> {
         let place = (Arc::from(batch), index);
         let Some(open) = state.open.get(&place) else { return state.late(&place) };
         if call_id.is_some_and(|id| open.call_id.as_deref() != Some(id)) {
-            return Err(UnknownCall);
+            return Err(UnknownCall::OtherId(excerpt(open.call_id.as_deref().unwrap_or_default())));
         }
-        let Some(open) = state.open.remove(&place) else { return Err(UnknownCall) };
+        let Some(open) = state.open.remove(&place) else { return Err(UnknownCall::NotAsked) };
         state.end(place);
         Ok(if open.answer.send(answer).is_ok() { Delivery::InTime } else { Delivery::Late })
     }
@@ -104,7 +110,7 @@ impl<T> Waiting<T> {
                 sender.send(progress);
                 Ok(Delivery::InTime)
             }
-            Some(None) => Err(UnknownCall),
+            Some(None) => Err(UnknownCall::NotAsked),
             None => state.late(&place),
         }
     }
@@ -126,7 +132,7 @@ impl<T> Waiting<T> {
 
 impl<T> State<T> {
     fn late(&self, place: &Place) -> Result<Delivery, UnknownCall> {
-        if self.over.contains(place) { Ok(Delivery::Late) } else { Err(UnknownCall) }
+        if self.over.contains(place) { Ok(Delivery::Late) } else { Err(UnknownCall::NotAsked) }
     }
 
     fn end(&mut self, place: Place) {

@@ -25,6 +25,7 @@ pub(super) async fn finish(
 ) -> CallResult {
     let seen = admitted.hook_call(scope);
     let (call, tool, trace) = admitted.into_parts();
+    let full_bytes = ran.as_ref().ok().and_then(|output| output.full_bytes);
     let mut result = match ran {
         Ok(output) => {
             let is_error = output.is_error;
@@ -50,7 +51,7 @@ pub(super) async fn finish(
         }
     };
     // Hooks see what the model would read; what they change is shaped again.
-    shape::shape(&tool, &mut result, Fresh::ALL);
+    shape::shape(&tool, &mut result, Fresh::executed(full_bytes));
     for hook in &scope.hooks {
         let judged = tokio::select! {
             biased;
@@ -67,6 +68,7 @@ pub(super) async fn finish(
 
 fn apply(tool: &Tool, result: &mut CallResult, change: Override) {
     let fresh = Fresh {
+        full_bytes: None,
         content: change.content.is_some(),
         structured: change.structured.is_some(),
         details: change.details.is_some(),

@@ -14,6 +14,8 @@ use crate::{
 /// What is new in a result, and so has no shape yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fresh {
+    /// Bytes of content at least, where the executor did not keep them all.
+    pub(super) full_bytes: Option<usize>,
     pub(super) content: bool,
     pub(super) structured: bool,
     pub(super) details: bool,
@@ -21,7 +23,9 @@ pub(super) struct Fresh {
 
 impl Fresh {
     /// Straight from the executor.
-    pub(super) const ALL: Self = Self { content: true, structured: true, details: true };
+    pub(super) fn executed(full_bytes: Option<usize>) -> Self {
+        Self { full_bytes, content: true, structured: true, details: true }
+    }
 }
 
 /// Brings what is new in a result into shape.
@@ -32,7 +36,7 @@ pub(super) fn shape(tool: &Tool, result: &mut CallResult, fresh: Fresh) {
         result.structured = capped("structured", most, result.structured.take(), &mut result.warnings);
     }
     if fresh.content {
-        cap_content(most, result);
+        cap_content(most, fresh.full_bytes, result);
     }
     if fresh.details {
         result.details = capped("details", most, result.details.take(), &mut result.warnings);
@@ -72,22 +76,25 @@ fn check_output(tool: &Tool, result: &mut CallResult) {
 
 /// Content over the cap: a text keeps its beginning, with a marker that tells the full size; of anything else only the marker
 /// is left, because half a picture is none.
-fn cap_content(max_bytes: usize, result: &mut CallResult) {
-    let mut left = max_bytes;
+fn cap_content(most: usize, mut full_bytes: Option<usize>, result: &mut CallResult) {
+    let mut left = most;
     let mut cut = 0;
     for content in &mut result.content {
         let size = size(content);
-        if size <= left {
+        let text = if let Content::Text(text) = content { text } else { "" };
+        let unread = if text.is_empty() { None } else { full_bytes.take() };
+        if size <= left && unread.is_none() {
             left -= size;
             continue;
         }
-        cut += size;
-        let kept = if let Content::Text(text) = content { beginning(text, left) } else { "" };
-        *content = Content::text(format!("{kept}{}", wording::cut_marker(size)));
-        left = 0;
+        cut += unread.unwrap_or(size);
+        let kept = beginning(text, left);
+        left -= kept.len();
+        let marker = unread.map_or_else(|| wording::cut_marker(size), wording::cut_marker_at_least);
+        *content = Content::text(format!("{kept}{marker}"));
     }
     if cut > 0 {
-        let message = format!("content of {cut} bytes was cut to {max_bytes} bytes");
+        let message = format!("content of {cut} bytes was cut; at most {most} are kept");
         result.warnings.push(Warning { code: "output_truncated", message });
     }
 }

@@ -288,7 +288,9 @@ impl Ongoing {
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
         let scope = self.run.scope();
         let is_served = |name: &str| matches!(scope.catalog.get(name), Some(Entry::Served(_)));
-        BatchOutcome { verdict: Verdict::of(&results, ending, is_served), results, warnings }
+        let verdict = Verdict::of(&results, ending, is_served);
+        self.delivery.conclude(results.len(), &verdict);
+        BatchOutcome { results, verdict, warnings }
     }
 }
 

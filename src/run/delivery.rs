@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tracing::{debug, info};
 
-use super::Observer;
+use super::{Limit, Observer, Verdict};
 use crate::{
     call::{BatchPlace, ToolCall},
     content::Progress,
@@ -32,6 +32,14 @@ impl Delivery {
         let result = Arc::new(result);
         self.observer.finished(&result);
         result
+    }
+
+    /// Writes down what the batch means for its run.
+    pub(super) fn conclude(&self, calls: usize, verdict: &Verdict) {
+        let (run, batch, reason) = (&*self.place.run, &*self.place.batch, verdict.reason.as_str());
+        let limit = verdict.limit.map(Limit::as_str);
+        let Verdict { terminate, stop, .. } = verdict;
+        info!(run, batch, calls, terminate, stop, reason, limit, "batch finished");
     }
 
     /// Watches a call while it runs.

@@ -147,6 +147,7 @@ fn accepted(run: &Run, key: &AcceptKey, result: &CallResult, arguments: Arc<Json
             is_error: false,
             terminate: Some(result.terminate),
             warnings: result.warnings.clone(),
+            full_bytes: None,
         },
     }
 }

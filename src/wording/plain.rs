@@ -93,7 +93,7 @@ pub fn hook_invalid_arguments(tool: &str) -> String {
 /// The response was cut off (rule B4).
 pub fn truncated(tool: &str) -> String {
     format!(
-        "Tool {} was not executed: the response reached its output limit before this call was complete. Re-issue the call complete, or make it smaller.",
+        "Tool {} was not executed: the response ended before this call was complete, at its output limit or by a lost stream. Re-issue the call complete, or make it smaller.",
         quoted(tool)
     )
 }
@@ -167,4 +167,9 @@ pub fn overloaded(tool: &str) -> String {
 /// The marker below a text that was cut (rule P9).
 pub fn cut_marker(full: usize) -> String {
     format!("\n[output cut: {full} bytes in all]")
+}
+
+/// The marker below a text that was not read to its end.
+pub fn cut_marker_at_least(full: usize) -> String {
+    format!("\n[output cut: at least {full} bytes in all]")
 }

@@ -41,7 +41,7 @@ impl Session {
                 Ok(Vec::new())
             }
             Ask::Batch(batch) => Ok(vec![self.batch(batch).await?]),
-            Ask::Register(contract) => Ok(self.register(&contract.0)),
+            Ask::Register(contract) => self.register(&contract.0),
         }
     }
 
@@ -65,13 +65,17 @@ impl Session {
     }
 
     /// The tools serve from now on, in the run that is open, too. A name that is taken stays with its tool.
-    fn register(&mut self, contract: &Json) -> Vec<Json> {
+    fn register(&mut self, contract: &Json) -> Result<Vec<Json>, String> {
         let (catalog, reports) = self.booth.with_contracts(&[contract.to_text().into_bytes()]);
+        if reports.is_empty() {
+            // Whoever waits for a line must not wait for ever.
+            return Err("there is no contract in it".to_owned());
+        }
         if let Some(current) = &self.current {
             current.opened.run.serve(catalog.clone());
         }
         self.booth.catalog = catalog;
-        reports.iter().map(shown::registered).collect()
+        Ok(reports.iter().map(shown::registered).collect())
     }
 }
 

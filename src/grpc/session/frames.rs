@@ -146,7 +146,7 @@ impl Session {
         self.with_call(place, |host, place| match stage {
             proto::PolicyStage::Before => host.decision(place, decode::decision(decision.decision)),
             proto::PolicyStage::After => host.changes(place, decode::changes(decision.decision)),
-            proto::PolicyStage::Unspecified => Err(UnknownCall),
+            proto::PolicyStage::Unspecified => Err(UnknownCall::NotAsked),
         })
     }
 
