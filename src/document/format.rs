@@ -7,7 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
 use super::Note;
-use crate::json::{Json, Pointer};
+use crate::{
+    excerpt::excerpt,
+    json::{Json, Pointer},
+};
 
 /// A format that documents are read in.
 #[derive(Debug)]
@@ -66,8 +69,7 @@ impl Format {
 
 /// The remark about a key that is not one of `known`.
 pub fn unknown_key(key: &str, known: &[&str], path: Pointer) -> Note {
-    let shown: String = key.chars().take(80).flat_map(char::escape_debug).collect();
-    Note::error("unknown_key", path, format!("unknown key `{shown}`; {}", suggestion(key, known)))
+    Note::error("unknown_key", path, format!("unknown key `{}`; {}", excerpt(key), suggestion(key, known)))
 }
 
 /// The nearest of the known words, or all of them.
@@ -176,7 +178,7 @@ impl<'a> Walk<'a> {
             Json::String(word) if words.contains(&&**word) => {}
             Json::String(word) if !words.is_empty() => {
                 let message =
-                    format!("`{}` is not known here, expected {expected}; {}", short(word), suggestion(word, &words));
+                    format!("`{}` is not known here, expected {expected}; {}", excerpt(word), suggestion(word, &words));
                 self.notes.push(Note::error("wrong_value", path.clone(), message));
             }
             Json::Object(members) if !blocks.is_empty() => {
@@ -216,10 +218,6 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
-
-fn short(word: &str) -> String {
-    word.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
 fn expectation(words: &[&str], blocks: &[&str]) -> String {

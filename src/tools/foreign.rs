@@ -6,6 +6,7 @@
 use super::contract::{CONTRACT, FORMAT};
 use crate::{
     document::{Marked, Note, unknown_key},
+    excerpt::excerpt,
     json::{Json, Object, Pointer},
 };
 
@@ -172,8 +173,7 @@ fn translate(mut tool: Marked) -> Found {
             let message = format!("`{name}` is no key of a foreign list: write the tool into a file of `tools: [...]`");
             notes.push(Note::error("unknown_key", path, message));
         } else if let Some(member) = tool.remove(&name) {
-            let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
-            notes.push(Note::info("kept_key", path, format!("`{shown}` is kept and not read")));
+            notes.push(Note::info("kept_key", path, format!("`{}` is kept and not read", excerpt(&name))));
             kept.insert(name, member.value);
         }
     }
@@ -182,8 +182,8 @@ fn translate(mut tool: Marked) -> Found {
 
 /// A tool that its provider runs: there is nothing to call here.
 fn built_in(mut tool: Marked, kind: &str) -> Found {
-    let shown: String = kind.chars().take(80).flat_map(char::escape_debug).collect();
-    let message = format!("a tool of type `{shown}` is run by its provider, not by a host: remove it from the list");
+    let message =
+        format!("a tool of type `{}` is run by its provider, not by a host: remove it from the list", excerpt(kind));
     let notes = vec![Note::error("not_a_function", Pointer::root().join("type"), message)];
     let lines = tool.lines.without_children();
     let name = tool.remove("name").or_else(|| tool.remove("type"));
