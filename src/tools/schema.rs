@@ -16,7 +16,10 @@ use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 
-use crate::{json::Json, tools::Note};
+use crate::{
+    document::{Note, capped},
+    json::Json,
+};
 
 pub use dialect::Dialect;
 use exact::Exact;
@@ -55,8 +58,8 @@ impl Schema {
     /// The reasons to quarantine its tool.
     pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
         match Self::build(source, *options) {
-            Ok((schema, notes)) => Ok((schema, proof::capped(notes))),
-            Err(notes) => Err(proof::capped(notes)),
+            Ok((schema, notes)) => Ok((schema, capped(notes))),
+            Err(notes) => Err(capped(notes)),
         }
     }
 

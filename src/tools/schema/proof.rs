@@ -16,8 +16,6 @@ use crate::{
     tools::Note,
 };
 
-/// Notes on one schema that are kept; the rest is counted.
-const MAX_NOTES: usize = 100;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
@@ -25,20 +23,6 @@ const MAX_BYTES: usize = 1 << 20;
 /// Schemas that judge the same value one inside the other, whether nested or referred to. The validator and the explanation
 /// recurse through all of them at each level of a value: this number times the value's depth must fit the stack.
 const MAX_HEIGHT: usize = 40;
-
-/// The first notes, and how many more there are: they go over the wire in one message.
-pub(super) fn capped(mut notes: Vec<Note>) -> Vec<Note> {
-    let more = notes.len().saturating_sub(MAX_NOTES);
-    if more > 0 {
-        notes.truncate(MAX_NOTES);
-        notes.extend(notes.last().cloned().map(|last| Note {
-            path: Pointer::root(),
-            message: format!("and {more} more"),
-            ..last
-        }));
-    }
-    notes
-}
 
 /// Proves that a schema may be looked at: everything after this costs what its size allows.
 pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
