@@ -19,7 +19,7 @@ use crate::json::{Json, ParseError, ParseErrorKind, ParseLimits, Pointer, parse}
 pub use exact::{Exact, ExactObject};
 pub use format::{Format, unknown_key};
 pub use lines::Lines;
-pub use note::{Note, Place, Severity};
+pub use note::{MAX_NOTES, Note, Notes, Place, Severity, capped};
 
 /// Most bytes of a document.
 const MAX_BYTES: usize = 16 << 20;

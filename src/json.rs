@@ -131,6 +131,17 @@ impl Json {
         self.as_object()?.get(name)
     }
 
+    /// Whether there are more levels of arrays and objects than this; an empty one counts like a scalar. Looks no deeper
+    /// than that.
+    pub fn is_deeper_than(&self, levels: usize) -> bool {
+        let mut nested: Box<dyn Iterator<Item = &Self>> = match self {
+            Self::Array(items) => Box::new(items.iter()),
+            Self::Object(members) => Box::new(members.values()),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => return false,
+        };
+        nested.any(|value| levels == 0 || value.is_deeper_than(levels - 1))
+    }
+
     /// Compact JSON text: nothing between tokens, keys in their order, numbers as they were spelled.
     pub fn to_text(&self) -> String {
         print::compact(self)

@@ -10,12 +10,12 @@
 //! The modules stand in reading order, and imports point up this list only (`tests/it/floors.rs` checks it).
 
 // Words: plain data.
+pub mod excerpt;
 pub mod json;
 pub mod call;
 pub mod content;
 pub mod refusal;
 pub mod result;
-pub mod excerpt;
 pub mod document;
 
 // Tools: compiled once, immutable.

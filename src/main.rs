@@ -7,14 +7,22 @@ mod cli;
 use std::{
     io::{self, Write as _},
     process::ExitCode,
+    thread,
 };
 
 use clap::Parser as _;
 
 use cli::Cli;
 
+/// The stack of everything. Schemas and values are judged by recursion, bounded on both sides: 40 schemas one inside the other
+/// at each of 64 levels of arguments, and the 8 MiB or less that a system gives its first thread are not always enough.
+const STACK_BYTES: usize = 64 << 20;
+/// What a panic of the first thread exits with.
+const PANICKED: u8 = 101;
+
 fn main() -> ExitCode {
-    match start(Cli::parse()) {
+    let cli = Cli::parse();
+    match on_a_large_stack(move || start(cli)) {
         Ok(code) => code,
         // Whoever reads the output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -24,6 +32,13 @@ fn main() -> ExitCode {
             ExitCode::from(cli::CANNOT_START)
         }
     }
+}
+
+/// Runs the program on a thread of its own, whose stack does not depend on the system.
+fn on_a_large_stack(run: impl FnOnce() -> anyhow::Result<ExitCode> + Send + 'static) -> anyhow::Result<ExitCode> {
+    let thread = thread::Builder::new().name("booth".to_owned()).stack_size(STACK_BYTES).spawn(run)?;
+    // The panic has already said what happened.
+    thread.join().unwrap_or_else(|_| Ok(ExitCode::from(PANICKED)))
 }
 
 fn start(cli: Cli) -> anyhow::Result<ExitCode> {

@@ -17,8 +17,7 @@ impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         // The text was judged when the document was read; here it is only taken over.
-        let limits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: true };
-        parse(raw.get().as_bytes(), &limits).map(Self).map_err(D::Error::custom)
+        parse(raw.get().as_bytes(), &ParseLimits::wide()).map(Self).map_err(D::Error::custom)
     }
 }
 

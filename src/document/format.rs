@@ -6,8 +6,11 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 
-use super::Note;
-use crate::json::{Json, Pointer};
+use super::{Note, Notes, Severity};
+use crate::{
+    excerpt::excerpt,
+    json::{Json, Pointer},
+};
 
 /// A format that documents are read in.
 #[derive(Debug)]
@@ -34,9 +37,9 @@ impl Format {
 
     /// What in `value` does not fit. `place` says where in the schema the format of the value stands: `""` is all of it.
     pub fn check(&self, place: &str, value: &Json) -> Vec<Note> {
-        let mut walk = Walk { root: &self.schema, notes: Vec::new() };
+        let mut walk = Walk { root: &self.schema, notes: Notes::default() };
         walk.value(self.at(place), value, &Pointer::root());
-        walk.notes
+        walk.notes.into_vec()
     }
 
     /// Reads a value that fits, or says all that does not.
@@ -66,8 +69,7 @@ impl Format {
 
 /// The remark about a key that is not one of `known`.
 pub fn unknown_key(key: &str, known: &[&str], path: Pointer) -> Note {
-    let shown: String = key.chars().take(80).flat_map(char::escape_debug).collect();
-    Note::error("unknown_key", path, format!("unknown key `{shown}`; {}", suggestion(key, known)))
+    Note::error("unknown_key", path, format!("unknown key `{}`; {}", excerpt(key), suggestion(key, known)))
 }
 
 /// The nearest of the known words, or all of them.
@@ -105,10 +107,15 @@ fn pointer(path: &serde_path_to_error::Path) -> Pointer {
 
 struct Walk<'a> {
     root: &'a Json,
-    notes: Vec<Note>,
+    notes: Notes,
 }
 
 impl<'a> Walk<'a> {
+    /// Nothing of a format is only worth a look. A remark that is not kept is not made: its words cost more than the walk.
+    fn error(&mut self, note: impl FnOnce() -> Note) {
+        self.notes.add(Severity::Error, note);
+    }
+
     fn value(&mut self, schema: &'a Json, value: &Json, path: &Pointer) {
         let (schema, optional) = self.resolve(schema);
         if optional && *value == Json::Null {
@@ -140,10 +147,12 @@ impl<'a> Walk<'a> {
 
     fn wrong_type(&mut self, schema: &'a Json, expected: &str, value: &Json, path: &Pointer) {
         let example = schema.get("examples").and_then(Json::as_array).and_then(<[Json]>::first).and_then(Json::as_str);
-        let example = example.map(|example| format!(" such as `{example}`")).unwrap_or_default();
         let expected = if expected == "integer" { "whole number from 0" } else { expected };
-        let message = format!("expected {expected}{example}, got {}", value.kind());
-        self.notes.push(Note::error("wrong_type", path.clone(), message));
+        self.error(|| {
+            let example = example.map(|example| format!(" such as `{example}`")).unwrap_or_default();
+            let message = format!("expected {expected}{example}, got {}", value.kind());
+            Note::error("wrong_type", path.clone(), message)
+        });
     }
 
     fn object(&mut self, schema: &'a Json, value: &Json, path: &Pointer) {
@@ -154,15 +163,14 @@ impl<'a> Walk<'a> {
                 schema.get("properties").and_then(|properties| properties.get(key)),
                 schema.get("additionalProperties"),
             ) {
-                (None, Some(Json::Bool(false))) => self.notes.push(unknown_key(key, &known, at)),
+                (None, Some(Json::Bool(false))) => self.error(|| unknown_key(key, &known, at)),
                 (Some(below), _) | (None, Some(below)) => self.value(below, member, &at),
                 (None, None) => {}
             }
         }
         for required in schema.get("required").and_then(Json::as_array).unwrap_or_default() {
             if let Some(key) = required.as_str().filter(|key| value.get(key).is_none()) {
-                let message = format!("the key `{key}` is missing: add it");
-                self.notes.push(Note::error("missing_key", path.clone(), message));
+                self.error(|| Note::error("missing_key", path.clone(), format!("the key `{key}` is missing: add it")));
             }
         }
     }
@@ -171,29 +179,33 @@ impl<'a> Walk<'a> {
     fn choice(&mut self, choices: &'a [Json], value: &Json, path: &Pointer) {
         let words: Vec<&str> = choices.iter().flat_map(words).collect();
         let blocks: Vec<&str> = choices.iter().flat_map(properties).collect();
-        let expected = expectation(&words, &blocks);
+        let expected = || expectation(&words, &blocks);
         match value {
             Json::String(word) if words.contains(&&**word) => {}
-            Json::String(word) if !words.is_empty() => {
-                let message =
-                    format!("`{}` is not known here, expected {expected}; {}", short(word), suggestion(word, &words));
-                self.notes.push(Note::error("wrong_value", path.clone(), message));
-            }
+            Json::String(word) if !words.is_empty() => self.error(|| {
+                let (shown, expected, suggestion) = (excerpt(word), expected(), suggestion(word, &words));
+                let message = format!("`{shown}` is not known here, expected {expected}; {suggestion}");
+                Note::error("wrong_value", path.clone(), message)
+            }),
             Json::Object(members) if !blocks.is_empty() => {
                 for (key, member) in members {
                     match choices.iter().find_map(|choice| choice.get("properties")?.get(key)) {
                         Some(below) => self.value(below, member, &path.join(key)),
-                        None => self.notes.push(unknown_key(key, &blocks, path.join(key))),
+                        None => self.error(|| unknown_key(key, &blocks, path.join(key))),
                     }
                 }
                 if members.len() != 1 {
-                    let message = format!("expected {expected}, got {} keys", members.len());
-                    self.notes.push(Note::error("wrong_value", path.clone(), message));
+                    self.error(|| {
+                        let message = format!("expected {}, got {} keys", expected(), members.len());
+                        Note::error("wrong_value", path.clone(), message)
+                    });
                 }
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
-                let message = format!("expected {expected}, got {}", value.kind());
-                self.notes.push(Note::error("wrong_type", path.clone(), message));
+                self.error(|| {
+                    let message = format!("expected {}, got {}", expected(), value.kind());
+                    Note::error("wrong_type", path.clone(), message)
+                });
             }
         }
     }
@@ -216,10 +228,6 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
-
-fn short(word: &str) -> String {
-    word.chars().take(80).flat_map(char::escape_debug).collect()
 }
 
 fn expectation(words: &[&str], blocks: &[&str]) -> String {

@@ -8,7 +8,10 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, Tag};
 
 use super::{Lines, MAX_DEPTH, MAX_VALUES, Marked, Unreadable};
-use crate::json::{Json, Object, ParseLimits, parse};
+use crate::{
+    excerpt::excerpt,
+    json::{Json, Object, ParseLimits, parse},
+};
 
 /// Reads every document that holds something.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the parser may gain events; what is no node is refused by `node`")]
@@ -150,7 +153,7 @@ impl<'a> Reader<'a> {
                 ));
             }
             if members.contains_key(&*key) {
-                return Err(refuse(at, &format!("the key `{}` stands twice: remove one of them", key.escape_debug())));
+                return Err(refuse(at, &format!("the key `{}` stands twice: remove one of them", excerpt(&key))));
             }
             let key: Arc<str> = without_nul(&key, at)?.into();
             let (event, span) = self.next()?;

@@ -1,11 +1,6 @@
 //! Numbers by their exact value (rule V5): no number is ever rounded, whatever its size.
 
-use std::{
-    cmp::Ordering,
-    fmt,
-    hash::{Hash, Hasher},
-    sync::Arc,
-};
+use std::{cmp::Ordering, fmt, sync::Arc};
 
 /// A JSON number: its spelling, compared by its value.
 #[derive(Clone)]
@@ -216,12 +211,6 @@ impl Ord for Number {
             return left.cmp(right);
         }
         Decimal::of(&self.spelling()).cmp(&Decimal::of(&other.spelling()))
-    }
-}
-
-impl Hash for Number {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.canonical().hash(state);
     }
 }
 

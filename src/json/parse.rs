@@ -28,14 +28,20 @@ impl Default for ParseLimits {
     }
 }
 
+impl ParseLimits {
+    /// For text that was judged before, or whose size is somebody else's to limit: only what keeps the parser's own stack
+    /// short is refused.
+    pub fn wide() -> Self {
+        Self { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: true }
+    }
+}
+
 /// Why a text was refused, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// The cause.
     pub kind: ParseErrorKind,
-    /// Offset of the first byte that could not be taken.
-    pub offset: usize,
-    /// Line of that byte, from 1.
+    /// Line of the first byte that could not be taken, from 1.
     pub line: usize,
     /// Column of that byte in its line, in bytes, from 1.
     pub column: usize,
@@ -102,7 +108,6 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ParseError {
             kind,
-            offset: reader.at,
             line: before.split(|byte| *byte == b'\n').count(),
             column: 1 + before.len() - line_start,
             path: reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step)),
@@ -315,7 +320,7 @@ mod tests {
         assert_eq!(refusal(r#"{"a":1} {"b":2}"#), ParseErrorKind::Trailing);
         assert_eq!(refusal(&"[".repeat(20_000)), ParseErrorKind::TooDeep(64));
         let invalid_utf8 = parse(b"{\"a\":\"\xff\"}", &ParseLimits::default()).unwrap_err();
-        assert_eq!((invalid_utf8.kind, invalid_utf8.offset), (ParseErrorKind::InvalidUnicode, 6));
+        assert_eq!((invalid_utf8.kind, invalid_utf8.column), (ParseErrorKind::InvalidUnicode, 7));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Json;
 
 /// A place inside a JSON value.
-#[derive(Debug, Clone, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Pointer(Vec<String>);
 
 impl Pointer {

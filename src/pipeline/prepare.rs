@@ -6,7 +6,7 @@ use crate::{
     json::Json,
     refusal::{Code, Reason, Refusal, Violation},
     result::Trace,
-    tools::Tool,
+    tools::{ShimConflict, Tool},
     wording,
 };
 
@@ -18,22 +18,31 @@ pub(super) fn reshape(tool: &Tool, received: &Arc<Json>, trace: &mut Trace) -> R
             trace.repairs.extend(repairs);
             Arc::new(prepared)
         }
-        Err(conflict) => {
-            let violation = Violation {
-                path: conflict.from.clone(),
-                property: None,
-                schema_path: conflict.from.clone(),
-                keyword: "",
-                message: format!("is an old name of {}, which has another value", conflict.to),
-                expected: format!("{} only", conflict.to),
-                actual: conflict.from.find(received).map(Json::kind),
-                hint: None,
-            };
-            let text = wording::alias_conflict(&tool.name, &conflict.from, &conflict.to);
-            let refusal = Refusal::new(Code::InvalidArguments, Some(Reason::AliasConflict), text);
-            return Err(Box::new(refusal.at(violation)));
-        }
+        Err(conflict) => return Err(Box::new(refuse(tool, received, *conflict))),
     };
     trace.prepared = Some(Arc::clone(&prepared));
     Ok(prepared)
+}
+
+fn refuse(tool: &Tool, received: &Json, conflict: ShimConflict) -> Refusal {
+    match conflict {
+        ShimConflict::Differ { from, to } => {
+            let violation = Violation {
+                path: from.clone(),
+                property: None,
+                schema_path: from.clone(),
+                keyword: "",
+                message: format!("is an old name of {to}, which has another value"),
+                expected: format!("{to} only"),
+                actual: from.find(received).map(Json::kind),
+                hint: None,
+            };
+            let text = wording::alias_conflict(&tool.name, &from, &to);
+            Refusal::new(Code::InvalidArguments, Some(Reason::AliasConflict), text).at(violation)
+        }
+        ShimConflict::TooDeep { at } => {
+            let text = wording::shaped_too_deep(&tool.name, &at);
+            Refusal::new(Code::InvalidArguments, Some(Reason::TooDeep), text)
+        }
+    }
 }

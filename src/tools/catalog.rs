@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     document::{Note, Place, Severity},
+    excerpt::excerpt,
     json::Pointer,
 };
 
@@ -140,7 +141,7 @@ fn likeness(wanted: &str, name: &str) -> f64 {
 fn refuse_duplicate(report: &mut ContractReport, owner: Option<&Place>, place: Option<Place>) {
     let owner = owner.map_or_else(|| "another tool".to_owned(), |owner| format!("the contract at {owner}"));
     let message =
-        format!("the name `{}` is taken by {owner}, which keeps it: rename one of them", report.name.escape_debug());
+        format!("the name `{}` is taken by {owner}, which keeps it: rename one of them", excerpt(&report.name));
     let note = Note::error("duplicate_tool", Pointer::root().join("name"), message);
     let errors = report.notes.iter().take_while(|note| note.severity == Severity::Error).count();
     report.notes.insert(errors, Note { place, ..note });

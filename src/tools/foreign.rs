@@ -5,7 +5,8 @@
 
 use super::contract::{CONTRACT, FORMAT};
 use crate::{
-    document::{Marked, Note, unknown_key},
+    document::{MAX_NOTES, Marked, Note, Notes, Severity, unknown_key},
+    excerpt::excerpt,
     json::{Json, Object, Pointer},
 };
 
@@ -101,14 +102,20 @@ fn mcp_result(mut result: Marked) -> Listing {
 
 fn tools_file(mut file: Marked) -> Listing {
     let known = FORMAT.keys_of("/$defs/ToolsFile");
-    let mut notes = Vec::new();
+    let mut unknown = Notes::default();
     for key in file.value.as_object().into_iter().flat_map(Object::keys) {
         if !known.contains(&&**key) {
-            let path = Pointer::root().join(key);
-            let line = file.line(&path);
-            notes.push((unknown_key(key, &known, path), line));
+            unknown.add(Severity::Error, || unknown_key(key, &known, Pointer::root().join(key)));
         }
     }
+    let notes: Vec<_> = unknown
+        .into_vec()
+        .into_iter()
+        .map(|note| {
+            let line = file.line(&note.path);
+            (note, line)
+        })
+        .collect();
     let defaults = file.remove("defaults");
     let mut listing = file.remove("tools").map(|tools| entries(tools, false)).unwrap_or_default();
     listing.notes.extend(notes);
@@ -118,8 +125,20 @@ fn tools_file(mut file: Marked) -> Listing {
 fn entries(tools: Marked, foreign: bool) -> Listing {
     match tools.into_items() {
         Ok(items) => {
-            let found = items.into_iter().map(|item| entry(item, foreign)).collect();
-            Listing { found, ..Listing::default() }
+            let (mut found, mut others, mut last_line) = (Vec::new(), 0, 0);
+            for item in items {
+                others += usize::from(item.value.as_object().is_none());
+                if others <= MAX_NOTES || item.value.as_object().is_some() {
+                    found.push(entry(item, foreign));
+                } else {
+                    last_line = item.lines.line;
+                }
+            }
+            // Each is refused by itself, but a document of nothing else would have a report for every few bytes.
+            let more = others.saturating_sub(MAX_NOTES);
+            let message = format!("{more} more items are no objects, and are passed over: remove them");
+            let note = (Note::warning("wrong_type", Pointer::root().join("tools"), message), last_line);
+            Listing { found, notes: (more > 0).then_some(note).into_iter().collect(), ..Listing::default() }
         }
         Err(tools) => {
             let message = format!("expected array, got {}", tools.value.kind());
@@ -165,25 +184,25 @@ fn lift(mut from: Marked, to: &mut Marked) {
 fn translate(mut tool: Marked) -> Found {
     let contract_keys = FORMAT.keys_of(CONTRACT);
     let names: Vec<_> = tool.value.as_object().into_iter().flat_map(Object::keys).cloned().collect();
-    let (mut kept, mut notes) = (Object::default(), Vec::new());
+    let (mut kept, mut notes) = (Object::default(), Notes::default());
     for name in names.into_iter().filter(|name| !READ.contains(&&**name)) {
         let path = Pointer::root().join(&name);
         if contract_keys.contains(&&*name) {
             let message = format!("`{name}` is no key of a foreign list: write the tool into a file of `tools: [...]`");
-            notes.push(Note::error("unknown_key", path, message));
+            notes.add(Severity::Error, || Note::error("unknown_key", path, message));
         } else if let Some(member) = tool.remove(&name) {
-            let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
-            notes.push(Note::info("kept_key", path, format!("`{shown}` is kept and not read")));
+            let message = || format!("`{}` is kept and not read", excerpt(&name));
+            notes.add(Severity::Info, || Note::info("kept_key", path, message()));
             kept.insert(name, member.value);
         }
     }
-    Found { contract: tool, kept, notes }
+    Found { contract: tool, kept, notes: notes.into_vec() }
 }
 
 /// A tool that its provider runs: there is nothing to call here.
 fn built_in(mut tool: Marked, kind: &str) -> Found {
-    let shown: String = kind.chars().take(80).flat_map(char::escape_debug).collect();
-    let message = format!("a tool of type `{shown}` is run by its provider, not by a host: remove it from the list");
+    let message =
+        format!("a tool of type `{}` is run by its provider, not by a host: remove it from the list", excerpt(kind));
     let notes = vec![Note::error("not_a_function", Pointer::root().join("type"), message)];
     let lines = tool.lines.without_children();
     let name = tool.remove("name").or_else(|| tool.remove("type"));
@@ -297,8 +316,9 @@ mod tests {
     #[test]
     fn an_unknown_key_of_a_tools_file_concerns_all_of_its_tools() {
         let text = r#"{"tools":[{"name":"a","parameters":{"type":"object"}}],"default":{}}"#;
-        assert_eq!(reports(text), ["a quarantined unknown_key", " quarantined unknown_key"]);
+        assert_eq!(reports(text), ["a quarantined broken_document", " quarantined unknown_key"]);
         let loaded = load(text);
+        assert!(loaded.reports[0].notes[0].message.starts_with("the document around it has 1 error"));
         assert_eq!(loaded.reports[1].notes[0].message, "unknown key `default`; did you mean `defaults`?");
         assert_eq!(loaded.reports[1].status, Status::Quarantined);
         assert_eq!(reports(r#"{"tools":{}}"#), [" quarantined wrong_type"]);

@@ -221,10 +221,7 @@ mod tests {
         )]);
         assert_eq!(
             remarks(&load(&folder)),
-            [
-                "a tools.yaml:5 wrong_value /defaults/execute/http/url",
-                " tools.yaml:5 wrong_value /defaults/execute/http/url"
-            ]
+            ["a tools.yaml:5 broken_document ", " tools.yaml:5 wrong_value /defaults/execute/http/url"]
         );
     }
 
@@ -269,6 +266,56 @@ mod tests {
         let loaded = load(&folder);
         assert_eq!(loaded.catalog.served().count(), 1);
         assert_eq!(remarks(&loaded), [" gone.yaml:1 unreadable "]);
+    }
+
+    /// What a host sends, and how many remarks there are in all.
+    fn from_host(text: &str) -> (Loaded, usize) {
+        let options = LoadOptions { author: Author::Host, ..LoadOptions::default() };
+        let loaded = load_document(text.as_bytes(), &options);
+        let remarks = loaded.reports.iter().map(|report| report.notes.len()).sum();
+        (loaded, remarks)
+    }
+
+    #[test]
+    fn a_broken_document_tells_its_errors_once_and_not_to_each_tool() {
+        let keys: Vec<_> = (0..2_000).map(|number| format!("\"k{number}\":1")).collect();
+        let text = format!(r#"{{"tools":[{}],{}}}"#, vec!["{}"; 500].join(","), keys.join(","));
+        let (loaded, remarks) = from_host(&text);
+        let (of_document, of_tools) = loaded.reports.split_last().unwrap();
+        assert_eq!((of_tools.len(), of_document.notes.len()), (500, 101));
+        assert_eq!(of_document.notes[100].message, "and 1900 more");
+        let codes: Vec<_> = of_tools[0].notes.iter().map(|note| note.code).collect();
+        assert_eq!(codes, ["missing_key", "broken_document"]);
+        assert!(of_tools[0].notes[1].message.starts_with("the document around it has 2000 errors"));
+        assert!(remarks < 1_200, "{remarks}");
+    }
+
+    #[test]
+    fn no_report_is_longer_than_what_anybody_reads() {
+        let many = |one: &str| vec![one; 5_000].join(",");
+        for text in [
+            format!(
+                r#"{{"name":"a","parameters":{{"type":"object"}},"arguments":{{"sensitive":[{}]}}}}"#,
+                many("\"x\"")
+            ),
+            format!(r#"{{"name":"a","parameters":{{"type":"object"}},"icons":[{}]}}"#, many("1")),
+            format!(r#"{{"name":"a","parameters":{{"allOf":[{}]}}}}"#, many(r##"{"$ref":"#/x"}"##)),
+        ] {
+            let (loaded, remarks) = from_host(&text);
+            assert_eq!(remarks, 101, "{:.60}", text);
+            assert_eq!(loaded.reports[0].notes[100].message, "and 4900 more", "{:.60}", text);
+        }
+    }
+
+    #[test]
+    fn a_host_has_a_thousand_tools_and_a_remark_for_the_rest() {
+        let (loaded, _) = from_host(&format!("[{}]", vec![r#"{"name":"a"}"#; 1_100].join(",")));
+        assert_eq!(loaded.reports.len(), 1_001);
+        assert_eq!(loaded.reports[1_000].notes[0].code, "too_many_tools");
+        assert_eq!(loaded.catalog.served().count(), 1, "what is not too many serves");
+        let (loaded, _) = from_host(&format!("[{}]", vec!["1"; 5_000].join(",")));
+        assert_eq!(loaded.reports.len(), 101);
+        assert!(loaded.reports[100].notes[0].message.starts_with("4900 more items are no objects"));
     }
 
     #[test]

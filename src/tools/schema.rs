@@ -16,7 +16,10 @@ use std::fmt;
 
 use jsonschema::{PatternOptions, Validator};
 
-use crate::{json::Json, tools::Note};
+use crate::{
+    document::{Note, capped},
+    json::Json,
+};
 
 pub use dialect::Dialect;
 use exact::Exact;
@@ -55,8 +58,8 @@ impl Schema {
     /// The reasons to quarantine its tool.
     pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
         match Self::build(source, *options) {
-            Ok((schema, notes)) => Ok((schema, proof::capped(notes))),
-            Err(notes) => Err(proof::capped(notes)),
+            Ok((schema, notes)) => Ok((schema, capped(notes))),
+            Err(notes) => Err(capped(notes)),
         }
     }
 
@@ -126,7 +129,7 @@ pub(crate) mod tests {
     };
 
     pub(crate) fn json(text: &str) -> Json {
-        parse(text.as_bytes(), &ParseLimits { max_depth: 200, ..ParseLimits::default() }).unwrap()
+        parse(text.as_bytes(), &ParseLimits { max_depth: 200, ..ParseLimits::wide() }).unwrap()
     }
 
     pub(crate) fn schema(text: &str) -> Schema {
@@ -202,6 +205,41 @@ pub(crate) mod tests {
         let notes = Schema::compile(parse(text.as_bytes(), &limits).unwrap(), &SchemaOptions::default()).unwrap_err();
         assert_eq!(notes.len(), 101);
         assert_eq!((notes[100].code, notes[100].message.as_str()), ("dangling_reference", "and 9900 more"));
+    }
+
+    /// A schema of `references` definitions in a row, each with a tower of `keyword` around the next, the last one
+    /// around a description of members that goes round.
+    fn tower(references: usize, keyword: &str, height: usize) -> String {
+        let (open, close) = if keyword == "not" { ("{\"not\":", "}") } else { ("{\"allOf\":[", "]}") };
+        let around = |inner: &str| format!("{}{inner}{}", open.repeat(height), close.repeat(height));
+        let definitions: Vec<String> = (1..references)
+            .map(|number| format!(r#""d{number}":{}"#, around(&format!(r##"{{"$ref":"#/$defs/d{}"}}"##, number + 1))))
+            .chain([format!(r##""d{references}":{{"properties":{{"a":{{"$ref":"#"}}}},"not":{{"const":1}}}}"##)])
+            .collect();
+        format!(r##"{{"$ref":"#/$defs/d1","$defs":{{{}}}}}"##, definitions.join(","))
+    }
+
+    /// Runs on a thread with the stack that `main` gives the booth: unoptimised frames are large.
+    fn on_the_booths_stack(run: impl FnOnce() + Send + 'static) {
+        std::thread::Builder::new().stack_size(64 << 20).spawn(run).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn v2_nesting_and_references_together_are_bounded() {
+        for (references, keyword, height) in [(99, "not", 100), (20, "not", 50), (5, "allOf", 50), (42, "not", 0)] {
+            assert_eq!(refusal(&tower(references, keyword, height)).0, "schema_too_deep", "{references} {keyword}");
+        }
+    }
+
+    #[test]
+    fn v2_the_highest_tower_that_is_taken_judges_and_explains_the_deepest_value() {
+        on_the_booths_stack(|| {
+            for (references, keyword, height) in [(19, "allOf", 1), (38, "not", 0), (4, "allOf", 11)] {
+                let schema = schema(&tower(references, keyword, height));
+                let value = format!("{}1{}", r#"{"a":"#.repeat(64), "}".repeat(64));
+                assert!(schema.explain(&json(&value)).count >= 1, "{references} {keyword}");
+            }
+        });
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::{
     document::{Exact, Note},
+    excerpt::excerpt,
     json::{Json, Pointer},
     refusal::Repair,
 };
@@ -95,18 +96,37 @@ enum Change {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shim(Vec<Change>);
 
-/// An old and a new place both hold a value, and not the same.
+/// Why arguments cannot be brought into the new shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShimConflict {
-    /// The old place.
-    pub from: Pointer,
-    /// The new place.
-    pub to: Pointer,
+pub enum ShimConflict {
+    /// An old and a new place both hold a value, and not the same.
+    Differ {
+        /// The old place.
+        from: Pointer,
+        /// The new place.
+        to: Pointer,
+    },
+    /// The new shape would have more levels than anything after it can walk.
+    TooDeep {
+        /// The place that would be filled.
+        at: Pointer,
+    },
 }
+
+/// Steps of one shim: each may copy the arguments, and add levels.
+const MAX_STEPS: usize = 100;
+/// Steps of one place.
+const MAX_POINTER: usize = 64;
+/// Levels that shaped arguments may have. Everything after this walks them recursively.
+const MAX_DEPTH: usize = 256;
 
 impl Shim {
     /// Checks the steps; the remarks' paths start at the list of steps.
     pub(super) fn compile(steps: &[Step]) -> Result<Self, Vec<Note>> {
+        if steps.len() > MAX_STEPS {
+            let message = format!("{} steps, of at most {MAX_STEPS}: drop what no model sends any more", steps.len());
+            return Err(vec![Note::error("too_many_steps", Pointer::root(), message)]);
+        }
         let mut notes = Vec::new();
         let mut changes = Vec::new();
         for (index, step) in steps.iter().enumerate() {
@@ -146,6 +166,7 @@ impl Change {
             Step::Rename { from, to } => {
                 let (from, to) = (place(["rename", "from"], from)?, place(["rename", "to"], to)?);
                 if from.split_last().map(|(parent, _)| parent) != to.split_last().map(|(parent, _)| parent) {
+                    let (from, to) = (excerpt(&from.to_string()), excerpt(&to.to_string()));
                     let message = format!("`rename` stays in one object, and `{from}` and `{to}` do not: use `move`");
                     return Err((["rename", "to"], message));
                 }
@@ -169,6 +190,7 @@ impl Change {
 
     fn relocation(op: &'static str, from: Pointer, to: Pointer) -> Result<Self, Wrong> {
         if from.is_within(&to) || to.is_within(&from) {
+            let (from, to) = (excerpt(&from.to_string()), excerpt(&to.to_string()));
             let message = format!("`{from}` and `{to}` are one inside the other: `unwrap` lifts what an object holds");
             return Err(([op, "to"], message));
         }
@@ -178,8 +200,15 @@ impl Change {
 
 fn place(keys: [&'static str; 2], text: &str) -> Result<Pointer, Wrong> {
     match Pointer::parse(text) {
+        Some(pointer) if pointer.steps().len() > MAX_POINTER => {
+            let (shown, steps) = (excerpt(text), pointer.steps().len());
+            Err((
+                keys,
+                format!("`{shown}` has {steps} steps, of at most {MAX_POINTER}: name a place nearer to the root"),
+            ))
+        }
         Some(pointer) if pointer != Pointer::root() => Ok(pointer),
-        _ => Err((keys, format!("`{}` is no JSON Pointer to a member: write it like `/name`", text.escape_debug()))),
+        _ => Err((keys, format!("`{}` is no JSON Pointer to a member: write it like `/name`", excerpt(text)))),
     }
 }
 
@@ -216,5 +245,16 @@ mod tests {
                 ("/3/drop/at".to_owned(), "`` is no JSON Pointer to a member: write it like `/name`"),
             ]
         );
+    }
+
+    #[test]
+    fn a_place_with_too_many_steps_and_too_many_steps_are_refused() {
+        let deep = format!(r#"[{{"move":{{"from":"/x","to":"{}"}}}}]"#, "/a".repeat(200_000));
+        let notes = Shim::compile(&steps(&deep)).unwrap_err();
+        assert!(notes[0].message.ends_with("has 200000 steps, of at most 64: name a place nearer to the root"));
+        assert!(notes[0].message.len() < 200, "{}", notes[0].message);
+        let many = format!("[{}]", vec![r#"{"drop":{"at":"/a"}}"#; 101].join(","));
+        let notes = Shim::compile(&steps(&many)).unwrap_err();
+        assert_eq!((notes.len(), notes[0].code), (1, "too_many_steps"));
     }
 }

@@ -68,6 +68,15 @@ pub fn alias_conflict(tool: &str, old: &Pointer, new: &Pointer) -> String {
     )
 }
 
+/// The contract would bring the arguments into a shape that is nested too deep.
+pub fn shaped_too_deep(tool: &str, at: &Pointer) -> String {
+    format!(
+        "Arguments for tool {} are nested too deep at {}. Nothing was executed. Send a flatter object.",
+        quoted(tool),
+        on_one_line(&at.to_string()),
+    )
+}
+
 /// A policy said no.
 pub fn denied(tool: &str, reason: &str) -> String {
     let reason = if reason.trim().is_empty() { "no reason given" } else { reason };

@@ -13,7 +13,7 @@ use source::{Named, Source, sources};
 
 /// The floors from the ground up, and on each its rooms, in the order of `src/lib.rs`. The last floor is the binary's.
 const FLOORS: [(&str, &[&str]); 9] = [
-    ("words", &["json", "call", "content", "refusal", "result", "excerpt", "document"]),
+    ("words", &["excerpt", "json", "call", "content", "refusal", "result", "document"]),
     ("tools", &["tools"]),
     ("ports", &["ports"]),
     ("pipeline", &["wording", "pipeline"]),

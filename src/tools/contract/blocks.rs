@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     document::Note,
+    excerpt::excerpt,
     json::Pointer,
     tools::{Accept, ArgumentRules, OncePer, Profile},
 };
@@ -60,7 +61,7 @@ fn absent_profile(name: &str, instead: Profile, remarks: &mut Remarks<'_>) -> Pr
 fn pointer(text: &str, path: Pointer, remarks: &mut Remarks<'_>) -> Option<Pointer> {
     let pointer = Pointer::parse(text).filter(|pointer| *pointer != Pointer::root());
     if pointer.is_none() {
-        let message = format!("`{}` is no JSON Pointer to an argument: write it like `/id`", text.escape_debug());
+        let message = format!("`{}` is no JSON Pointer to an argument: write it like `/id`", excerpt(text));
         remarks.add(Note::error("wrong_value", path, message));
     }
     pointer
@@ -114,8 +115,7 @@ fn time(key: &str, text: &str, remarks: &mut Remarks<'_>) -> Option<Duration> {
         Ok(time) => return Some(time),
         Err(_) => "no duration: write it like `30s`, `100ms` or `2m`",
     };
-    let shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
-    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{shown}` is {why}")));
+    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{}` is {why}", excerpt(text))));
     None
 }
 

@@ -28,8 +28,8 @@ use crate::{
 pub(in crate::tools) struct Terms<'a> {
     /// What its file says for all of its tools.
     pub(in crate::tools) defaults: Defaults,
-    /// What is wrong with the file around its tools: none of them may serve as if it were not there.
-    pub(in crate::tools) of_document: Vec<Note>,
+    /// That the document around its tools is broken: none of them may serve as if it were not.
+    pub(in crate::tools) of_document: Option<Note>,
     /// What runs tools that name nothing.
     pub(in crate::tools) execute: &'a ExecutorSpec,
     /// The profile of tools that name none.
@@ -44,18 +44,11 @@ pub(in crate::tools) struct Terms<'a> {
 pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool, Box<ContractReport>> {
     let mut remarks = Remarks::of(&found.contract, terms.file);
     remarks.extend(found.notes);
-    remarks.extend(FORMAT.check(CONTRACT, &found.contract.value));
-    remarks.extend(terms.of_document.clone());
-    if remarks.are_fatal() {
-        return Err(Box::new(remarks.into_report(None)));
-    }
-    match serde_json::from_str(&found.contract.value.to_text()) {
-        Ok(contract) => assemble(contract, found.kept, terms, remarks),
-        Err(error) => {
-            // `check` finds what serde would; should it not, the contract must not serve all the same.
-            remarks.add(Note::error("wrong_type", Pointer::root(), error.to_string()));
-            Err(Box::new(remarks.into_report(None)))
-        }
+    let contract = FORMAT.read(CONTRACT, &found.contract.value).map_err(|notes| remarks.extend(notes));
+    remarks.extend(terms.of_document.iter().cloned().collect());
+    match contract {
+        Ok(contract) if !remarks.are_fatal() => assemble(contract, found.kept, terms, remarks),
+        Ok(_) | Err(()) => Err(Box::new(remarks.into_report(None))),
     }
 }
 

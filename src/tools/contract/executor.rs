@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     document::Note,
+    excerpt::excerpt,
     json::Pointer,
     tools::{
         executor_spec::{CommandSpec, ExecutorSpec, HttpSpec},
@@ -93,7 +94,8 @@ fn http_spec(http: &Http, at: &Pointer) -> Result<ExecutorSpec, Vec<Note>> {
     let mut notes = Vec::new();
     let url = reqwest::Url::parse(&http.url);
     if !url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-        let message = format!("`{}` is no URL: write it like `http://127.0.0.1:8080/path`", http.url.escape_debug());
+        // It may hold credentials and is not repeated.
+        let message = "no URL of HTTP: write it like `http://127.0.0.1:8080/path`";
         notes.push(Note::error("wrong_value", at.join("url"), message));
     }
     let headers = http.headers.clone().unwrap_or_default();
@@ -125,7 +127,7 @@ fn command_spec(command: &Command, at: &Pointer) -> Result<ExecutorSpec, Vec<Not
     let inherit = command.inherit.clone().unwrap_or_else(|| vec!["PATH".to_owned()]);
     let names = env.keys().map(|name| ("env", name)).chain(inherit.iter().map(|name| ("inherit", name)));
     for (key, name) in names.filter(|(_, name)| name.is_empty() || name.contains('=')) {
-        let message = format!("`{}` is no name of a variable: it is not empty and has no `=`", name.escape_debug());
+        let message = format!("`{}` is no name of a variable: it is not empty and has no `=`", excerpt(name));
         notes.push(Note::error("wrong_value", at.join(key), message));
     }
     let max_output_bytes = cap(command.max_output_bytes, &at.join("max_output_bytes"), &mut notes);

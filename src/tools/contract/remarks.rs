@@ -1,9 +1,9 @@
 //! What is remarked on one contract while it is compiled.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use crate::{
-    document::{Marked, Note, Place, Severity},
+    document::{Marked, Note, Place, Severity, capped},
     json::{Json, Pointer},
     tools::report::{ContractReport, Status},
 };
@@ -12,8 +12,12 @@ use crate::{
 pub(super) struct Remarks<'a> {
     contract: &'a Marked,
     file: Option<&'a Arc<str>>,
+    /// Far more than are kept, and few enough to hold.
     notes: Vec<Note>,
 }
+
+/// Remarks that are held until it is known which of them are the worst.
+const MOST: usize = 1_000;
 
 impl<'a> Remarks<'a> {
     pub(super) fn of(contract: &'a Marked, file: Option<&'a Arc<str>>) -> Self {
@@ -38,6 +42,10 @@ impl<'a> Remarks<'a> {
     }
 
     fn add_inside(&mut self, base: &Pointer, note: Note) {
+        if self.notes.len() >= MOST {
+            self.notes.sort_by_key(|note| note.severity);
+            self.notes = capped(mem::take(&mut self.notes));
+        }
         let found =
             self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.line(&base.append(&note.path)) });
         let place = note.place.or(found);
@@ -61,6 +69,7 @@ impl<'a> Remarks<'a> {
         let name = self.contract.value.get("name").and_then(Json::as_str).unwrap_or_default();
         self.notes.sort_by_key(|note| note.severity);
         let place = self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.lines.line });
-        ContractReport { name: name.into(), place, status: Status::of(&self.notes), dialect, notes: self.notes }
+        let notes = capped(self.notes);
+        ContractReport { name: name.into(), place, status: Status::of(&notes), dialect, notes }
     }
 }

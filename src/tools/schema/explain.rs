@@ -24,6 +24,8 @@ use crate::{
 const MAX_STEPS: usize = 20_000;
 /// Names that one explanation may compare for its hints.
 const MAX_COMPARISONS: usize = 20_000;
+/// Schemas at values, one inside the other, that the walk goes down through: it is recursive.
+const MAX_DEPTH: usize = 500;
 /// Violations that are kept; the rest is counted.
 const MAX_VIOLATIONS: usize = 100;
 
@@ -57,8 +59,13 @@ impl Explanation {
 
 /// Explains why the schema refuses the value.
 pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
-    let mut walk =
-        Walk { schema, steps: Budget::of(MAX_STEPS), comparisons: Budget::of(MAX_COMPARISONS), leaves: HashMap::new() };
+    let mut walk = Walk {
+        schema,
+        depth: 0,
+        steps: Budget::of(MAX_STEPS),
+        comparisons: Budget::of(MAX_COMPARISONS),
+        leaves: HashMap::new(),
+    };
     let mut explanation =
         walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
     if explanation.is_empty() {
@@ -106,6 +113,8 @@ impl<'a> Spot<'a> {
 
 struct Walk<'a> {
     schema: &'a Schema,
+    /// How far down the walk is.
+    depth: usize,
     steps: Budget,
     comparisons: Budget,
     /// Validators for single keywords that only the crate can judge, by the text of the keyword and its value.
@@ -116,14 +125,16 @@ impl<'a> Walk<'a> {
     /// Everything that is wrong at a spot and below.
     fn at(&mut self, spot: &Spot<'a>) -> Explanation {
         let mut found = Explanation::default();
-        if !self.steps.take() {
+        if self.depth >= MAX_DEPTH || !self.steps.take() {
             return found;
         }
+        self.depth += 1;
         match spot.schema {
             Json::Bool(false) => found.push(spot.violation("", "not allowed", "nothing")),
             Json::Object(keywords) => self.keywords(keywords, spot, &mut found),
             Json::Null | Json::Bool(true) | Json::Number(_) | Json::String(_) | Json::Array(_) => {}
         }
+        self.depth -= 1;
         found
     }
 

@@ -54,8 +54,7 @@ fn compile(keyword: &'static str, parent: &Map<String, Value>, value: Json) -> B
 }
 
 fn exact_value(text: &str) -> Json {
-    let limits = ParseLimits { max_depth: usize::MAX, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: true };
-    parse(text.as_bytes(), &limits).unwrap_or_default()
+    parse(text.as_bytes(), &ParseLimits::wide()).unwrap_or_default()
 }
 
 /// Many plain texts are looked up; anything else is compared.

@@ -11,36 +11,22 @@ use super::{
     structure::{each_subschema, is_in_place, subschemas},
 };
 use crate::{
+    excerpt::excerpt,
     json::{Json, Object, Pointer},
     tools::Note,
 };
 
-/// Notes on one schema that are kept; the rest is counted.
-const MAX_NOTES: usize = 100;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
 const MAX_BYTES: usize = 1 << 20;
-/// References in a row that judge the same value.
-const MAX_CHAIN: usize = 100;
-
-/// The first notes, and how many more there are: they go over the wire in one message.
-pub(super) fn capped(mut notes: Vec<Note>) -> Vec<Note> {
-    let more = notes.len().saturating_sub(MAX_NOTES);
-    if more > 0 {
-        notes.truncate(MAX_NOTES);
-        notes.extend(notes.last().cloned().map(|last| Note {
-            path: Pointer::root(),
-            message: format!("and {more} more"),
-            ..last
-        }));
-    }
-    notes
-}
+/// Schemas that judge the same value one inside the other, whether nested or referred to. The validator and the explanation
+/// recurse through all of them at each level of a value: this number times the value's depth must fit the stack.
+const MAX_HEIGHT: usize = 40;
 
 /// Proves that a schema may be looked at: everything after this costs what its size allows.
 pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
-    if depth_exceeds(schema, MAX_DEPTH) {
+    if schema.is_deeper_than(MAX_DEPTH) {
         let message = format!("the schema has more than {MAX_DEPTH} levels of nesting; flatten it with `$defs`");
         return Err(vec![Note::error("schema_too_deep", Pointer::root(), message)]);
     }
@@ -54,7 +40,7 @@ pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
 /// Proves a bounded schema, or names every reason against it.
 pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Result<(), Vec<Note>> {
     let schema = document.root;
-    let mut proof = Proof { document, dialect, states: HashMap::new(), notes: Vec::new() };
+    let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_high: false, notes: Vec::new() };
     each_subschema(schema, &Pointer::root(), &mut |keywords, place| proof.subschema(keywords, place));
     if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
 }
@@ -101,8 +87,7 @@ fn unknown_types(schema: &Json) -> Vec<Note> {
         };
         let is_known = |name: &str| TYPES.contains(&name);
         if let Some(name) = names.iter().filter_map(Json::as_str).find(|name| !is_known(name)) {
-            let shown: String = name.escape_debug().take(80).collect();
-            let message = format!("`{shown}` is no type of JSON Schema: {}", remedy_for_type(name));
+            let message = format!("`{}` is no type of JSON Schema: {}", excerpt(name), remedy_for_type(name));
             notes.push(Note::error("broken_schema", place.join("type"), message));
         }
     });
@@ -148,26 +133,20 @@ fn first_reason(document: Document<'_>, error: &jsonschema::ValidationError<'_>)
     Note::error("broken_schema", place, format!("the schema is broken: {error}"))
 }
 
-fn depth_exceeds(value: &Json, levels: usize) -> bool {
-    let mut nested: Box<dyn Iterator<Item = &Json>> = match value {
-        Json::Array(items) => Box::new(items.iter()),
-        Json::Object(members) => Box::new(members.values()),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return false,
-    };
-    levels == 0 || nested.any(|value| depth_exceeds(value, levels - 1))
-}
-
 /// How far a place has been followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Following,
-    Followed,
+    /// To the end, with so many schemas below that judge the same value.
+    Followed(usize),
 }
 
 struct Proof<'a> {
     document: Document<'a>,
     dialect: Dialect,
     states: HashMap<Pointer, State>,
+    /// Once is enough: nothing is followed any more.
+    is_too_high: bool,
     notes: Vec<Note>,
 }
 
@@ -182,46 +161,66 @@ impl Proof<'_> {
         self.follow(keywords, place, 0);
     }
 
-    /// Follows everything that judges the same value. Whoever comes back to where he is has found a circle.
-    fn follow(&mut self, keywords: &Object, place: &Pointer, chain: usize) {
-        if self.states.contains_key(place) {
-            return;
+    /// Follows everything that judges the same value, and says how high it is piled. Whoever comes back to where he is has
+    /// found a circle. `depth` is how high the pile above is: it ends the walk before the walk itself is too deep.
+    fn follow(&mut self, keywords: &Object, place: &Pointer, depth: usize) -> usize {
+        let known = match self.states.get(place) {
+            Some(State::Followed(height)) => Some(*height),
+            Some(State::Following) => Some(0),
+            None => None,
+        };
+        if self.is_too_high || depth + known.unwrap_or_default() > MAX_HEIGHT {
+            self.too_high(place);
+            return 0;
+        }
+        if let Some(height) = known {
+            return height;
         }
         self.states.insert(place.clone(), State::Following);
+        let mut height = 0;
         for (keyword, reference) in self.document.references(keywords) {
-            self.follow_reference(reference, &place.join(keyword), chain);
+            height = height.max(self.follow_reference(reference, &place.join(keyword), depth + 1));
         }
         for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
             if let Some(keywords) = inner.schema.as_object() {
-                self.follow(keywords, &inner.place(place), chain);
+                height = height.max(1 + self.follow(keywords, &inner.place(place), depth + 1));
             }
         }
-        self.states.insert(place.clone(), State::Followed);
+        self.states.insert(place.clone(), State::Followed(height));
+        height
     }
 
-    fn follow_reference(&mut self, reference: &str, place: &Pointer, chain: usize) {
-        if chain >= MAX_CHAIN {
-            let message = format!("more than {MAX_CHAIN} references in a row");
-            self.notes.push(Note::error("reference_too_deep", place.clone(), message));
-            return;
+    fn too_high(&mut self, place: &Pointer) {
+        if !std::mem::replace(&mut self.is_too_high, true) {
+            let message = format!(
+                "more than {MAX_HEIGHT} schemas judge the same value one inside the other, counting references, `allOf`, `anyOf`, \
+                 `oneOf`, `not`, `if` and `dependentSchemas`: merge some of them"
+            );
+            self.notes.push(Note::error("schema_too_deep", place.clone(), message));
         }
+    }
+
+    /// How high what is referred to is piled, with itself.
+    fn follow_reference(&mut self, reference: &str, place: &Pointer, depth: usize) -> usize {
         match self.document.resolve(reference) {
             Reference::Found(target, schema) => {
                 if self.states.get(&target) == Some(&State::Following) {
+                    let shown = excerpt(reference);
                     let message = format!(
-                        "`{reference}` leads back to this place without going into the value: no value could ever be judged"
+                        "`{shown}` leads back to this place without going into the value: no value could ever be judged"
                     );
                     self.notes.push(Note::error("reference_cycle", place.clone(), message));
                 } else if let Some(keywords) = schema.as_object() {
-                    self.follow(keywords, &target, chain + 1);
+                    return 1 + self.follow(keywords, &target, depth);
                 }
             }
             Reference::Dangling => {
                 let remedy = if self.dialect >= Dialect::Draft201909 { "$defs" } else { "definitions" };
-                let message = format!("`{reference}` leads nowhere; define it under `{remedy}`");
+                let message = format!("`{}` leads nowhere; define it under `{remedy}`", excerpt(reference));
                 self.notes.push(Note::error("dangling_reference", place.clone(), message));
             }
             Reference::ByAddress => {}
         }
+        0
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Display, mem};
 
-use super::{Change, ShimConflict};
+use super::{Change, MAX_DEPTH, ShimConflict};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Repair,
@@ -20,14 +20,16 @@ impl Change {
             Self::Move { op, from, to } => relocate(op, (from, to), shaped, repairs)?,
             Self::Default { at, value } => {
                 if vacant(at, shaped) {
+                    fits(value, at)?;
                     insert(shaped.to_mut(), at, value.clone(), None);
                     repairs.push(repair("default", at, &ABSENT, &value.kind()));
                 }
             }
             Self::Wrap { at } => {
-                if let Some(kind) = member(at, shaped).filter(|value| value.as_array().is_none()).map(Json::kind)
-                    && let Some(value) = at.find_mut(shaped.to_mut())
-                {
+                let Some(value) = member(at, shaped).filter(|value| value.as_array().is_none()) else { return Ok(()) };
+                fits(value, &at.join(0))?;
+                let kind = value.kind();
+                if let Some(value) = at.find_mut(shaped.to_mut()) {
                     *value = Json::Array(vec![mem::take(value)]);
                     repairs.push(repair("wrap", at, &kind, &"array"));
                 }
@@ -57,12 +59,13 @@ fn relocate(
     let Some(old) = member(from, shaped) else { return Ok(()) };
     match member(to, shaped) {
         Some(new) if new != old => {
-            return Err(Box::new(ShimConflict { from: from.clone(), to: to.clone() }));
+            return Err(Box::new(ShimConflict::Differ { from: from.clone(), to: to.clone() }));
         }
         Some(_) => drop(remove(shaped.to_mut(), from)),
         // Something on the way to the new place is no object: validation will say so.
         None if !reachable(to, shaped) => return Ok(()),
         None => {
+            fits(old, to)?;
             let arguments = shaped.to_mut();
             let Some((index, value)) = remove(arguments, from) else { return Ok(()) };
             make_way(arguments, to);
@@ -85,7 +88,7 @@ fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &
         .iter()
         .find(|(name, value)| &***name != own_name && outer.get(&***name).is_some_and(|present| present != *value));
     if let Some((name, _)) = clash {
-        return Err(Box::new(ShimConflict { from: at.join(name), to: parent.join(name) }));
+        return Err(Box::new(ShimConflict::Differ { from: at.join(name), to: parent.join(name) }));
     }
     let arguments = shaped.to_mut();
     let Some((_, Json::Object(inner))) = remove(arguments, at) else { return Ok(()) };
@@ -96,6 +99,14 @@ fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &
     }
     repairs.push(repair("unwrap", at, at, parent));
     Ok(())
+}
+
+/// Whether the value may be put there: a few steps that each go down a little could make any depth.
+fn fits(value: &Json, at: &Pointer) -> Applied {
+    match MAX_DEPTH.checked_sub(at.steps().len()) {
+        Some(left) if !value.is_deeper_than(left) => Ok(()),
+        _ => Err(Box::new(ShimConflict::TooDeep { at: at.clone() })),
+    }
 }
 
 /// The object that holds a place, and the place's name in it.
@@ -155,7 +166,7 @@ fn remove(value: &mut Json, at: &Pointer) -> Option<(usize, Json)> {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Shim,
+        Shim, ShimConflict,
         tests::{json, steps},
     };
     use std::borrow::Cow;
@@ -164,8 +175,10 @@ mod tests {
     fn shape(shim: &str, arguments: &str) -> Result<(String, Vec<String>), String> {
         let shim = Shim::compile(&steps(shim)).unwrap();
         let arguments = json(arguments);
-        let (shaped, repairs) =
-            shim.apply(&arguments).map_err(|conflict| format!("{} {}", conflict.from, conflict.to))?;
+        let (shaped, repairs) = shim.apply(&arguments).map_err(|conflict| match *conflict {
+            ShimConflict::Differ { from, to } => format!("{from} {to}"),
+            ShimConflict::TooDeep { at } => format!("too deep: {} steps", at.steps().len()),
+        })?;
         assert_eq!(matches!(shaped, Cow::Borrowed(_)), repairs.is_empty(), "borrows if and only if nothing changed");
         let repairs = repairs
             .iter()
@@ -267,6 +280,18 @@ mod tests {
             r#"[{"drop":{"at":"/why"}}]"#,
             &[(r#"{"why":"x","a":1}"#, r#"{"a":1}"#, &["drop /why string absent lossy"]), ("{}", "{}", &[])],
         );
+    }
+
+    #[test]
+    fn p4_no_steps_together_make_arguments_that_nobody_can_walk() {
+        let mut deepening = Vec::new();
+        for step in 0..50 {
+            let (from, to) = if step % 2 == 0 { ("/x", "/y") } else { ("/y", "/x") };
+            deepening.push(format!(r#"{{"move":{{"from":"{from}","to":"{to}{}"}}}}"#, "/a".repeat(60)));
+        }
+        let shim = format!("[{}]", deepening.join(","));
+        assert_eq!(shape(&shim, r#"{"x":1}"#), Err("too deep: 61 steps".to_owned()));
+        assert_eq!(shape(&shim, r#"{"z":1}"#).unwrap().0, r#"{"z":1}"#);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Explanation, Spot, Walk, leaf, list};
+use super::{Explanation, MAX_DEPTH, Spot, Walk, leaf, list};
 use crate::{
     json::{Json, Object},
     tools::schema::Dialect,
@@ -49,10 +49,14 @@ impl Seen {
 
     /// What a subschema that applies to the same value has looked at.
     fn below<'a>(&mut self, walk: &mut Walk<'a>, spot: &Spot<'a>) {
-        let Some(keywords) = spot.schema.as_object().filter(|_| walk.steps.take()) else { return };
+        let Some(keywords) = spot.schema.as_object().filter(|_| walk.depth < MAX_DEPTH && walk.steps.take()) else {
+            return;
+        };
         let rest = if spot.value.as_object().is_some() { "unevaluatedProperties" } else { "unevaluatedItems" };
         self.all |= keywords.contains_key(rest);
+        walk.depth += 1;
         self.beside(walk, keywords, spot);
+        walk.depth -= 1;
     }
 
     /// What the keywords of a schema have looked at.
