@@ -120,11 +120,9 @@ impl Booth {
 
     /// The booth's tools with contracts added, and what became of these.
     pub fn with_contracts(&self, contracts: &[Vec<u8>]) -> (Catalog, Vec<ContractReport>) {
-        contracts.iter().fold((self.catalog.clone(), Vec::new()), |(catalog, mut reports), contract| {
-            let Loaded { catalog, reports: more } = catalog.overlay(load_document(contract, &self.load));
-            reports.extend(more);
-            (catalog, reports)
-        })
+        let loaded = contracts.iter().map(|contract| load_document(contract, &self.load));
+        let Loaded { catalog, reports } = self.catalog.overlay(loaded);
+        (catalog, reports)
     }
 }
 

@@ -70,19 +70,23 @@ impl Catalog {
         Loaded { catalog: Self { base: Arc::new(names), added: Arc::default() }, reports }
     }
 
-    /// This catalog and what `more` adds to it; what is here is shared, not copied. A name that is taken stays with its tool:
-    /// the newcomer is quarantined, and the returned reports, which are those of `more`, say so.
+    /// This catalog and what `more` adds to it, one after the other; what is here is shared, not copied. A name stays with the
+    /// tool that has it: the newcomer is quarantined, and the returned reports, which are those of `more`, say so. A contract
+    /// that was added and does not serve makes room for a better one.
     #[must_use]
-    pub fn overlay(&self, more: Loaded) -> Loaded {
+    pub fn overlay(&self, more: impl IntoIterator<Item = Loaded>) -> Loaded {
         let mut added = (*self.added).clone();
-        for (name, entry) in &more.catalog {
-            if self.get(name).is_none() {
-                added.insert(Arc::clone(name), entry.clone());
+        let mut reports = Vec::new();
+        for Loaded { catalog, reports: mut of_more } in more {
+            let is_taken =
+                |name: &str| self.base.contains_key(name) || matches!(added.get(name), Some(Entry::Served(_)));
+            for report in of_more.iter_mut().filter(|report| is_taken(&report.name)) {
+                refuse_duplicate(report, None, None);
             }
-        }
-        let mut reports = more.reports;
-        for report in reports.iter_mut().filter(|report| self.get(&report.name).is_some()) {
-            refuse_duplicate(report, None, None);
+            let free = catalog.iter().filter(|(name, _)| !is_taken(name));
+            let free: Vec<_> = free.map(|(name, entry)| (Arc::clone(name), entry.clone())).collect();
+            added.extend(free);
+            reports.extend(of_more);
         }
         Loaded { catalog: Self { base: Arc::clone(&self.base), added: Arc::new(added) }, reports }
     }
@@ -220,7 +224,7 @@ mod tests {
     #[test]
     fn an_overlay_shares_the_base_and_cannot_take_its_names() {
         let base = tools(["b", "d"]).catalog;
-        let first = base.overlay(tools(["a", "c", "b"]));
+        let first = base.overlay([tools(["a", "c", "b"])]);
         assert_eq!(names(&first.catalog), ["a", "b", "c", "d"]);
         assert!(Arc::ptr_eq(&first.catalog.base, &base.base));
         let statuses: Vec<_> = first.reports.iter().map(|report| report.status).collect();
@@ -229,10 +233,21 @@ mod tests {
             first.reports[2].notes[0].message,
             "the name `b` is taken by another tool, which keeps it: rename one of them"
         );
-        let second = first.catalog.overlay(tools(["e", "a"]));
+        let second = first.catalog.overlay([tools(["e", "a"])]);
         assert_eq!(names(&second.catalog), ["a", "b", "c", "d", "e"]);
         assert_eq!(second.reports[1].status, Status::Quarantined);
         assert_eq!(names(&base), ["b", "d"], "the base does not change");
+    }
+
+    #[test]
+    fn an_added_contract_that_does_not_serve_makes_room_for_a_better_one() {
+        let broken = || load(r#"{"name":"a","parameters":{},"bogus":1}"#);
+        let corrected = Catalog::default().overlay([broken(), tools(["a"])]);
+        assert!(matches!(corrected.catalog.get("a"), Some(Entry::Served(_))));
+        assert_eq!(corrected.reports[1].status, Status::Accepted);
+        // What the operator has broken is not for a host to mend.
+        let base = broken().catalog.overlay([tools(["a"])]);
+        assert!(matches!(base.catalog.get("a"), Some(Entry::Quarantined(_))));
     }
 
     #[test]

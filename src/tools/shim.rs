@@ -170,10 +170,10 @@ impl Change {
                     let message = format!("`rename` stays in one object, and `{from}` and `{to}` do not: use `move`");
                     return Err((["rename", "to"], message));
                 }
-                Self::relocation("rename", from, to)
+                Self::relocation(["rename", "rename_key"], from, to)
             }
             Step::Move { from, to } => {
-                Self::relocation("move", place(["move", "from"], from)?, place(["move", "to"], to)?)
+                Self::relocation(["move", "move_key"], place(["move", "from"], from)?, place(["move", "to"], to)?)
             }
             Step::Default { at, value } => {
                 Ok(Self::Default { at: place(["default", "at"], at)?, value: value.0.clone() })
@@ -188,11 +188,11 @@ impl Change {
         }
     }
 
-    fn relocation(op: &'static str, from: Pointer, to: Pointer) -> Result<Self, Wrong> {
+    fn relocation([step, op]: [&'static str; 2], from: Pointer, to: Pointer) -> Result<Self, Wrong> {
         if from.is_within(&to) || to.is_within(&from) {
             let (from, to) = (excerpt(&from.to_string()), excerpt(&to.to_string()));
             let message = format!("`{from}` and `{to}` are one inside the other: `unwrap` lifts what an object holds");
-            return Err(([op, "to"], message));
+            return Err(([step, "to"], message));
         }
         Ok(Self::Move { op, from, to })
     }

@@ -11,12 +11,14 @@ use crate::{
     document::Note,
     excerpt::excerpt,
     json::Pointer,
-    tools::{Accept, ArgumentRules, OncePer, Profile},
+    tools::{Accept, ArgumentRules, ExecutorSpec, OncePer, Profile},
 };
 
 /// Most bytes of text that a result keeps where the contract says nothing.
 const DEFAULT_OUTPUT_BYTES: usize = 1 << 18;
 
+/// Hard time of what the booth itself starts, where the contract sets no time: a service that hangs must not hold its batch.
+const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
 /// No time is longer; beyond it, it is a slip of the pen.
 const MAX_TIME: Duration = Duration::from_hours(30 * 24);
 
@@ -32,13 +34,13 @@ pub(super) fn argument_rules(block: Arguments, profile: Profile, remarks: &mut R
         Some(ProfileName::Safe) => absent_profile("safe", profile, remarks),
         Some(ProfileName::Pi) => absent_profile("pi", profile, remarks),
     };
-    if block.defaults == Some(true) {
-        let instead = "it fills in no defaults; a `default` step of `prepare` does";
-        remarks.add(not_in_this_build(at("arguments", "defaults"), "defaults: true", instead));
-    }
-    if block.drop_empty == Some(true) {
-        let instead = "it repairs nothing; a `drop` step of `prepare` takes a member away";
-        remarks.add(not_in_this_build(at("arguments", "drop_empty"), "drop_empty: true", instead));
+    // Never under `strict` (rule C6), which is the only profile here.
+    for (key, asked) in [("defaults", block.defaults), ("drop_empty", block.drop_empty)] {
+        if asked == Some(true) {
+            let message =
+                format!("`{key}: true` does nothing under the profile `strict`: write a step of `prepare` instead");
+            remarks.add(Note::info("no_effect", at("arguments", key), message));
+        }
     }
     let mut sensitive = Vec::new();
     for (index, text) in block.sensitive.unwrap_or_default().iter().enumerate() {
@@ -108,14 +110,23 @@ pub(super) fn times(
     (timeout, deadline)
 }
 
+/// The hard time of a contract that sets no time.
+pub(super) fn default_deadline(executor: &ExecutorSpec) -> Option<Duration> {
+    match executor {
+        ExecutorSpec::Http(_) | ExecutorSpec::Command(_) => Some(DEFAULT_DEADLINE),
+        // How long the host's own functions take is the host's affair; the others take no time.
+        ExecutorSpec::Host | ExecutorSpec::Submit | ExecutorSpec::Echo => None,
+    }
+}
+
 fn time(key: &str, text: &str, remarks: &mut Remarks<'_>) -> Option<Duration> {
     let why = match humantime::parse_duration(text) {
-        Ok(time) if time.is_zero() => "no call could be answered in no time: write a longer one, or remove the key",
-        Ok(time) if time > MAX_TIME => "longer than 30 days: write a shorter one, or remove the key",
+        Ok(time) if time.is_zero() => "is no time at all: write a longer one, or remove the key",
+        Ok(time) if time > MAX_TIME => "is longer than 30 days: write a shorter one, or remove the key",
         Ok(time) => return Some(time),
-        Err(_) => "no duration: write it like `30s`, `100ms` or `2m`",
+        Err(_) => "is no duration: write it like `30s`, `100ms` or `2m`",
     };
-    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{}` is {why}", excerpt(text))));
+    remarks.add(Note::error("wrong_value", Pointer::root().join(key), format!("`{}` {why}", excerpt(text))));
     None
 }
 

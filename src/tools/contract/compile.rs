@@ -107,11 +107,11 @@ fn assemble(
         shim,
         arguments,
         terminate: contract.terminate.unwrap_or(executor == ExecutorSpec::Submit),
-        executor,
         accept,
         mode: contract.mode.unwrap_or_default(),
+        deadline: if timeout.is_none() { deadline.or_else(|| blocks::default_deadline(&executor)) } else { deadline },
         timeout,
-        deadline,
+        executor,
         side_effect: contract.side_effect.unwrap_or(false),
         idempotent: contract.idempotent.unwrap_or(false),
         max_output_bytes,
@@ -226,21 +226,40 @@ mod tests {
         assert_eq!(
             quarantine(
                 r#""rules":[{"deny":"true"}],"execute":{"grpc":{"address":"x"}},
-                    "arguments":{"profile":"safe","defaults":true,"drop_empty":true}"#
+                    "arguments":{"profile":"safe"}"#
             ),
             [
                 "not_in_this_build /rules: `rules` is not in this build: it has no policy engine; check in the tool, and remove the key",
                 "not_in_this_build /arguments/profile: `profile: safe` is not in this build: it has `strict`",
-                "not_in_this_build /arguments/defaults: `defaults: true` is not in this build: it fills in no defaults; a `default` \
-                 step of `prepare` does",
-                "not_in_this_build /arguments/drop_empty: `drop_empty: true` is not in this build: it repairs nothing; a `drop` step of \
-                 `prepare` takes a member away",
                 "not_in_this_build /execute/grpc: `execute: {grpc: ...}` is not in this build: it has `host`, `http`, `command`, \
                  `submit` and `echo`",
             ]
         );
         let off = r#""rules":[],"arguments":{"defaults":false,"drop_empty":false}"#;
         tool(&format!(r#"{{"name":"t","parameters":{{}},{off}}}"#));
+    }
+
+    #[test]
+    fn c6_under_strict_defaults_and_drop_empty_do_nothing_and_say_so() {
+        let on = r#"{"name":"t","parameters":{"type":"object"},"arguments":{"defaults":true,"drop_empty":true}}"#;
+        let report = &tool(on).report;
+        assert_eq!(report.status, Status::Accepted);
+        let notes: Vec<_> = report.notes.iter().map(|note| (note.code, note.path.to_string())).collect();
+        let expected = ["/arguments/defaults", "/arguments/drop_empty"].map(|path| ("no_effect", path.to_owned()));
+        assert_eq!(notes, expected);
+    }
+
+    #[test]
+    fn p7_what_the_booth_itself_starts_has_a_deadline() {
+        let deadline = |keys: &str| {
+            let tool = tool(&format!(r#"{{"name":"t","parameters":{{"type":"object"}}{keys}}}"#));
+            (tool.timeout.map(|time| time.as_secs()), tool.deadline.map(|time| time.as_secs()))
+        };
+        let command = r#","execute":{"command":{"argv":["true"]}}"#;
+        assert_eq!(deadline(command), (None, Some(300)));
+        assert_eq!(deadline(&format!(r#"{command},"timeout":"1h""#)), (Some(3600), None));
+        assert_eq!(deadline(&format!(r#"{command},"deadline":"1h""#)), (None, Some(3600)));
+        assert_eq!(deadline(""), (None, None));
     }
 
     #[test]
@@ -252,7 +271,7 @@ mod tests {
                 r#""input_schema":{"type":"object","title":"x"}"#,
                 "conflicting_keys /input_schema: `parameters` and `input_schema`",
             ),
-            (r#""timeout":"0s""#, "wrong_value /timeout: `0s` is no call"),
+            (r#""timeout":"0s""#, "wrong_value /timeout: `0s` is no time"),
             (r#""timeout":"soon""#, "wrong_value /timeout: `soon` is no duration"),
             (r#""deadline":"31days""#, "wrong_value /deadline: `31days` is longer than 30 days"),
             (

@@ -55,7 +55,7 @@ pub(in crate::tools) struct Contract {
     /// Idle time, moved by progress.
     #[schemars(extend("examples" = ["30s"]))]
     pub(in crate::tools) timeout: Option<String>,
-    /// Hard time, whatever the progress.
+    /// Hard time, whatever the progress; 5m for `http` and `command` if neither time is said.
     #[schemars(extend("examples" = ["2m"]))]
     pub(in crate::tools) deadline: Option<String>,
     /// Whether a run that did not answer may have changed something; false if nothing is said.

@@ -22,7 +22,7 @@ impl Change {
                 if vacant(at, shaped) {
                     fits(value, at)?;
                     insert(shaped.to_mut(), at, value.clone(), None);
-                    repairs.push(repair("default", at, &ABSENT, &value.kind()));
+                    repairs.push(repair("apply_default", at, &ABSENT, &value.kind()));
                 }
             }
             Self::Wrap { at } => {
@@ -31,14 +31,14 @@ impl Change {
                 let kind = value.kind();
                 if let Some(value) = at.find_mut(shaped.to_mut()) {
                     *value = Json::Array(vec![mem::take(value)]);
-                    repairs.push(repair("wrap", at, &kind, &"array"));
+                    repairs.push(repair("wrap_in_array", at, &kind, &"array"));
                 }
             }
             Self::Unwrap { at, parent } => unwrap(at, parent, shaped, repairs)?,
             Self::Drop { at } => {
                 if let Some(kind) = member(at, shaped).map(Json::kind) {
                     remove(shaped.to_mut(), at);
-                    repairs.push(Repair { lossy: true, ..repair("drop", at, &kind, &ABSENT) });
+                    repairs.push(Repair { lossy: true, ..repair("drop_key", at, &kind, &ABSENT) });
                 }
             }
         }
@@ -75,7 +75,7 @@ fn relocate(
             insert(arguments, to, value, index);
         }
     }
-    repairs.push(repair(op, from, from, to));
+    repairs.push(repair(op, to, from, to));
     Ok(())
 }
 
@@ -97,7 +97,7 @@ fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &
             outer.entry(name).or_insert(value);
         }
     }
-    repairs.push(repair("unwrap", at, at, parent));
+    repairs.push(repair("unwrap_envelope", at, at, parent));
     Ok(())
 }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn p4_an_old_name_becomes_the_new_one_in_its_position() {
-        let listed = ["rename /functionName /functionName /name"];
+        let listed = ["rename_key /name /functionName /name"];
         check(
             RENAME,
             &[
@@ -228,8 +228,12 @@ mod tests {
         check(
             r#"[{"move":{"from":"/limit","to":"/page/size"}}]"#,
             &[
-                (r#"{"limit":3}"#, r#"{"page":{"size":3}}"#, &["move /limit /limit /page/size"]),
-                (r#"{"limit":3,"page":{"n":1}}"#, r#"{"page":{"n":1,"size":3}}"#, &["move /limit /limit /page/size"]),
+                (r#"{"limit":3}"#, r#"{"page":{"size":3}}"#, &["move_key /page/size /limit /page/size"]),
+                (
+                    r#"{"limit":3,"page":{"n":1}}"#,
+                    r#"{"page":{"n":1,"size":3}}"#,
+                    &["move_key /page/size /limit /page/size"],
+                ),
                 (r#"{"limit":3,"page":"x"}"#, r#"{"limit":3,"page":"x"}"#, &[]),
                 (r#"{"limit":3,"page":[]}"#, r#"{"limit":3,"page":[]}"#, &[]),
             ],
@@ -241,7 +245,7 @@ mod tests {
         check(
             r#"[{"default":{"at":"/n/x","value":12345678901234567890.10}}]"#,
             &[
-                (r#"{"n":{}}"#, r#"{"n":{"x":12345678901234567890.10}}"#, &["default /n/x absent number"]),
+                (r#"{"n":{}}"#, r#"{"n":{"x":12345678901234567890.10}}"#, &["apply_default /n/x absent number"]),
                 (r#"{"n":{"x":null}}"#, r#"{"n":{"x":null}}"#, &[]),
                 ("{}", "{}", &[]),
             ],
@@ -253,7 +257,7 @@ mod tests {
         check(
             r#"[{"wrap":{"at":"/ids"}}]"#,
             &[
-                (r#"{"ids":"a"}"#, r#"{"ids":["a"]}"#, &["wrap /ids string array"]),
+                (r#"{"ids":"a"}"#, r#"{"ids":["a"]}"#, &["wrap_in_array /ids string array"]),
                 (r#"{"ids":["a"]}"#, r#"{"ids":["a"]}"#, &[]),
                 ("{}", "{}", &[]),
             ],
@@ -266,8 +270,8 @@ mod tests {
         check(
             shim,
             &[
-                (r#"{"input":{"a":1,"b":2},"a":1}"#, r#"{"a":1,"b":2}"#, &["unwrap /input /input "]),
-                (r#"{"input":{"input":5}}"#, r#"{"input":5}"#, &["unwrap /input /input "]),
+                (r#"{"input":{"a":1,"b":2},"a":1}"#, r#"{"a":1,"b":2}"#, &["unwrap_envelope /input /input "]),
+                (r#"{"input":{"input":5}}"#, r#"{"input":5}"#, &["unwrap_envelope /input /input "]),
                 (r#"{"input":"text"}"#, r#"{"input":"text"}"#, &[]),
             ],
         );
@@ -278,7 +282,7 @@ mod tests {
     fn p4_drop_is_the_one_lossy_step() {
         check(
             r#"[{"drop":{"at":"/why"}}]"#,
-            &[(r#"{"why":"x","a":1}"#, r#"{"a":1}"#, &["drop /why string absent lossy"]), ("{}", "{}", &[])],
+            &[(r#"{"why":"x","a":1}"#, r#"{"a":1}"#, &["drop_key /why string absent lossy"]), ("{}", "{}", &[])],
         );
     }
 
@@ -301,7 +305,7 @@ mod tests {
             &[(
                 r#"{"input":{"id":7}}"#,
                 r#"{"ids":[7]}"#,
-                &["unwrap /input /input ", "rename /id /id /ids", "wrap /ids number array"],
+                &["unwrap_envelope /input /input ", "rename_key /ids /id /ids", "wrap_in_array /ids number array"],
             )],
         );
     }
