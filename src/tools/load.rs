@@ -302,8 +302,8 @@ mod tests {
             format!(r#"{{"name":"a","parameters":{{"allOf":[{}]}}}}"#, many(r##"{"$ref":"#/x"}"##)),
         ] {
             let (loaded, remarks) = from_host(&text);
-            assert_eq!(remarks, 101, "{:.60}", text);
-            assert_eq!(loaded.reports[0].notes[100].message, "and 4900 more", "{:.60}", text);
+            assert_eq!(remarks, 101, "{text:.60}");
+            assert_eq!(loaded.reports[0].notes[100].message, "and 4900 more", "{text:.60}");
         }
     }
 
