@@ -152,6 +152,16 @@ impl Json {
         print::pretty(self)
     }
 
+    /// As many whole lines of the text for people and models as fit, and how many more there are.
+    pub fn to_pretty_lines(&self, max_bytes: usize) -> (String, usize) {
+        print::pretty_lines(self, max_bytes)
+    }
+
+    /// The compact text, if it has no more bytes than this; else its beginning, which is right up to there and a little longer.
+    pub fn to_text_start(&self, max_bytes: usize) -> String {
+        print::compact_start(self, max_bytes)
+    }
+
     /// Compact text that is the same for equal values: keys sorted, numbers in one spelling (rule S4).
     pub fn to_canonical_text(&self) -> String {
         print::canonical(self)

@@ -55,7 +55,7 @@ pub struct Tool {
     pub deadline: Option<Duration>,
     /// Whether a run that did not answer may have changed something.
     pub side_effect: bool,
-    /// Whether the same call may be run again.
+    /// Whether the same call may be run again. For the host: the booth never runs a call again by itself.
     pub idempotent: bool,
     /// What a success says about the end of the run, unless the executor says otherwise.
     pub terminate: bool,
@@ -109,7 +109,7 @@ pub enum Received {
     /// Long strings as their length, and the whole shortened.
     #[default]
     Short,
-    /// All of it.
+    /// All of it, up to what a result of the tool may have.
     Full,
     /// Nothing.
     Omit,

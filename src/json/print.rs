@@ -7,15 +7,46 @@ use super::{Json, Number};
 /// Compact text.
 pub(super) fn compact(value: &Json) -> String {
     let mut out = String::new();
-    write_compact(&mut out, value);
+    write_compact(&mut out, value, usize::MAX);
+    out
+}
+
+/// The beginning of the compact text, which is not made further than that.
+pub(super) fn compact_start(value: &Json, max_bytes: usize) -> String {
+    let mut out = String::new();
+    write_compact(&mut out, value, max_bytes);
     out
 }
 
 /// Text with two spaces of indentation, as `JSON.stringify(value, null, 2)` prints it.
 pub(super) fn pretty(value: &Json) -> String {
     let mut out = String::new();
-    write_pretty(&mut out, value, 0);
+    write_pretty(&mut out, value, 0, usize::MAX);
     out
+}
+
+/// As many whole lines of the pretty text as fit, and how many more there are. Nothing else is made of it: indentation alone
+/// can make the text hundreds of times as large as the value.
+pub(super) fn pretty_lines(value: &Json, max_bytes: usize) -> (String, usize) {
+    let mut out = String::new();
+    write_pretty(&mut out, value, 0, max_bytes);
+    if out.len() <= max_bytes {
+        return (out, 0);
+    }
+    let fitting = out.as_bytes().get(..=max_bytes).unwrap_or_default();
+    let end = fitting.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    out.truncate(end);
+    let kept = out.lines().count();
+    (out, lines(value) - kept)
+}
+
+/// The lines of the pretty text.
+fn lines(value: &Json) -> usize {
+    match value {
+        Json::Array(items) if !items.is_empty() => 2 + items.iter().map(lines).sum::<usize>(),
+        Json::Object(members) if !members.is_empty() => 2 + members.values().map(lines).sum::<usize>(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => 1,
+    }
 }
 
 /// Compact text with sorted keys and canonical numbers.
@@ -25,36 +56,40 @@ pub(super) fn canonical(value: &Json) -> String {
     out
 }
 
-fn write_compact(out: &mut String, value: &Json) {
+/// Stops soon after `max_bytes`.
+fn write_compact(out: &mut String, value: &Json, max_bytes: usize) {
     match value {
-        Json::Array(items) => separated(out, ('[', ']'), items.iter(), write_compact),
+        _ if out.len() > max_bytes => {}
+        Json::Array(items) => {
+            separated(out, ('[', ']'), max_bytes, items.iter(), |out, value| write_compact(out, value, max_bytes));
+        }
         Json::Object(members) => {
-            separated(out, ('{', '}'), members.iter(), |out, (name, value)| {
-                write_string(out, name);
+            separated(out, ('{', '}'), max_bytes, members.iter(), |out, (name, value)| {
+                write_string(out, name, max_bytes);
                 out.push(':');
-                write_compact(out, value);
+                write_compact(out, value, max_bytes);
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, Number::spelling);
+            write_scalar(out, value, max_bytes, Number::spelling);
         }
     }
 }
 
 fn write_canonical(out: &mut String, value: &Json) {
     match value {
-        Json::Array(items) => separated(out, ('[', ']'), items.iter(), write_canonical),
+        Json::Array(items) => separated(out, ('[', ']'), usize::MAX, items.iter(), write_canonical),
         Json::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
             sorted.sort_unstable_by_key(|(name, _)| *name);
-            separated(out, ('{', '}'), sorted.into_iter(), |out, (name, value)| {
-                write_string(out, name);
+            separated(out, ('{', '}'), usize::MAX, sorted.into_iter(), |out, (name, value)| {
+                write_string(out, name, usize::MAX);
                 out.push(':');
                 write_canonical(out, value);
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, |number| number.canonical().into());
+            write_scalar(out, value, usize::MAX, |number| number.canonical().into());
         }
     }
 }
@@ -62,42 +97,56 @@ fn write_canonical(out: &mut String, value: &Json) {
 fn separated<T>(
     out: &mut String,
     (open, close): (char, char),
+    max_bytes: usize,
     items: impl Iterator<Item = T>,
     mut write: impl FnMut(&mut String, T),
 ) {
     out.push(open);
     for (position, item) in items.enumerate() {
+        if out.len() > max_bytes {
+            return;
+        }
         if position > 0 {
             out.push(',');
         }
         write(out, item);
     }
-    out.push(close);
+    if out.len() <= max_bytes {
+        out.push(close);
+    }
 }
 
-fn write_pretty(out: &mut String, value: &Json, depth: usize) {
+/// Stops soon after `max_bytes`.
+fn write_pretty(out: &mut String, value: &Json, depth: usize, max_bytes: usize) {
     match value {
+        _ if out.len() > max_bytes => {}
         Json::Array(items) if !items.is_empty() => {
             out.push('[');
             for (position, item) in items.iter().enumerate() {
+                if out.len() > max_bytes {
+                    return;
+                }
                 new_line(out, position, depth + 1);
-                write_pretty(out, item, depth + 1);
+                write_pretty(out, item, depth + 1, max_bytes);
             }
             close_line(out, depth, ']');
         }
         Json::Object(members) if !members.is_empty() => {
             out.push('{');
             for (position, (name, value)) in members.iter().enumerate() {
+                if out.len() > max_bytes {
+                    return;
+                }
                 new_line(out, position, depth + 1);
-                write_string(out, name);
+                write_string(out, name, max_bytes);
                 out.push_str(": ");
-                write_pretty(out, value, depth + 1);
+                write_pretty(out, value, depth + 1, max_bytes);
             }
             close_line(out, depth, '}');
         }
-        Json::Array(_) | Json::Object(_) => write_compact(out, value),
+        Json::Array(_) | Json::Object(_) => write_compact(out, value, max_bytes),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, Number::spelling);
+            write_scalar(out, value, max_bytes, Number::spelling);
         }
     }
 }
@@ -113,16 +162,23 @@ fn close_line(out: &mut String, depth: usize, bracket: char) {
     out.push(bracket);
 }
 
-fn write_scalar(out: &mut String, value: &Json, spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>) {
+fn write_scalar(
+    out: &mut String,
+    value: &Json,
+    max_bytes: usize,
+    spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>,
+) {
     match value {
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Json::Number(number) => out.push_str(&spell(number)),
-        Json::String(text) => write_string(out, text),
+        Json::String(text) => write_string(out, text, max_bytes),
         Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
     }
 }
 
-fn write_string(out: &mut String, text: &str) {
+/// A text that alone is longer than `max_bytes` is not written to its end.
+fn write_string(out: &mut String, text: &str, max_bytes: usize) {
+    let text = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text);
     out.push('"');
     for part in text.split_inclusive(needs_escape) {
         let mut chars = part.chars();
@@ -175,6 +231,31 @@ mod tests {
             value(r#"{"a":[1,{"b":[]}],"c":{}}"#).to_pretty_text(),
             "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}"
         );
+    }
+
+    #[test]
+    fn the_first_lines_are_those_of_the_whole_text_and_the_rest_is_counted() {
+        let value = value(r#"{"a":[1,{"b":[],"c":"é"}],"d":{},"e":[[]]}"#);
+        let whole = value.to_pretty_text();
+        for max_bytes in 0..=whole.len() + 1 {
+            let (kept, more) = value.to_pretty_lines(max_bytes);
+            assert!(whole.starts_with(&kept) && kept.len() <= max_bytes + 1, "{max_bytes}: {kept}");
+            assert_eq!(kept.lines().count() + more, whole.lines().count(), "{max_bytes}: {kept}");
+            assert_eq!(more == 0, max_bytes >= whole.len(), "{max_bytes}");
+        }
+        assert!(value.to_text().starts_with(&value.to_text_start(7)) && value.to_text_start(7).len() < 12);
+    }
+
+    #[test]
+    fn v3_no_more_is_printed_than_is_asked_for() {
+        let deep = format!("{}{}{}", "[".repeat(62), vec!["1"; 500_000].join(","), "]".repeat(62));
+        let value = parse(deep.as_bytes(), &ParseLimits::wide()).unwrap();
+        let start = std::time::Instant::now();
+        let (kept, more) = value.to_pretty_lines(4_096);
+        assert!(kept.capacity() < 100_000 && kept.len() <= 4_097, "{}", kept.capacity());
+        assert_eq!(kept.lines().count() + more, 500_124);
+        // Generous: this is an unoptimised build.
+        assert!(start.elapsed().as_millis() < 1_000, "{:?}", start.elapsed());
     }
 
     #[test]

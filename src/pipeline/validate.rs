@@ -42,7 +42,7 @@ pub(super) fn validate(tool: Arc<Tool>, value: Arc<Json>, trace: &mut Trace) -> 
 fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Refusal {
     let explanation = tool.input.explain(value);
     let received = trace.received.as_deref().unwrap_or(value);
-    let text = wording::invalid_arguments(tool, &explanation, received);
+    let text = wording::invalid_arguments(tool, &explanation, received, value);
     let mut refusal = Refusal::new(Code::InvalidArguments, Some(Reason::Schema), text);
     refusal.violations = explanation.violations;
     refusal.violation_count = explanation.count;

@@ -48,6 +48,7 @@ pub struct Schema {
     names: Names,
     dialect: Dialect,
     options: SchemaOptions,
+    has_secrets: bool,
     validator: Validator<Exact>,
 }
 
@@ -81,7 +82,8 @@ impl Schema {
             notes.extend(proof::backtracking_patterns(&source));
             validator
         };
-        Ok((Self { source, names, dialect, options, validator }, notes))
+        let has_secrets = secret::has_secrets(&source);
+        Ok((Self { source, names, dialect, options, has_secrets, validator }, notes))
     }
 
     /// Whether the value satisfies the schema.
@@ -96,7 +98,7 @@ impl Schema {
 
     /// The value without what the schema marks as `writeOnly` (rule E3).
     pub fn without_secrets(&self, value: &Json) -> Json {
-        secret::without_secrets(self.document(), value)
+        if self.has_secrets { secret::without_secrets(self.document(), value) } else { value.clone() }
     }
 
     /// The schema as its author wrote it.

@@ -16,16 +16,17 @@ const MAX_BYTES: usize = 4096;
 /// Characters of one line.
 const MAX_LINE: usize = 300;
 
-/// `Validation failed for tool "NAME":`, a line for each violation, and what was received.
-pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json) -> String {
+/// `Validation failed for tool "NAME":`, a line for each violation, and what was received. `prepared` is what the contract's
+/// shim made of it.
+pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json, prepared: &Json) -> String {
     let mut text = format!("Validation failed for tool {}:\n", quoted(&tool.name));
     text.push_str(&violation_lines(explanation));
     if tool.arguments.received != Received::Omit {
         let left = MAX_BYTES.saturating_sub(text.len());
-        let shown = hide(&tool.input.without_secrets(received), &tool.arguments.sensitive);
+        let shown = without_secrets(tool, received, prepared);
         let block = match tool.arguments.received {
-            Received::Full => shown.to_pretty_text(),
-            Received::Short | Received::Omit => first_lines(&shorten(&shown).to_pretty_text(), left),
+            Received::Full => first_lines(&shown, tool.max_output_bytes),
+            Received::Short | Received::Omit => first_lines(&shorten(&shown), left),
         };
         text.push_str("\nReceived arguments:\n");
         text.push_str(&block);
@@ -69,9 +70,21 @@ fn dotted(violation: &Violation) -> String {
     if steps.is_empty() { "root".to_owned() } else { steps.join(".") }
 }
 
+/// What was received, without what must not be shown. A secret is known by its new name and place only: if there is one, and
+/// the shim changed something, what the shim made is shown instead.
+fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
+    let shown = |value: &Json| hide(tool.input.without_secrets(value), &tool.arguments.sensitive);
+    if received != prepared {
+        let reshaped = shown(prepared);
+        if reshaped != *prepared {
+            return reshaped;
+        }
+    }
+    shown(received)
+}
+
 /// The value with the listed places replaced.
-fn hide(value: &Json, places: &[Pointer]) -> Json {
-    let mut shown = value.clone();
+fn hide(mut shown: Json, places: &[Pointer]) -> Json {
     for place in places {
         if let Some(secret) = place.find_mut(&mut shown) {
             *secret = Json::from("<redacted>");
@@ -100,19 +113,9 @@ fn shorten(value: &Json) -> Json {
 }
 
 /// As many whole lines as fit; the rest is counted.
-fn first_lines(text: &str, max_bytes: usize) -> String {
-    if text.len() <= max_bytes {
-        return text.to_owned();
+fn first_lines(value: &Json, max_bytes: usize) -> String {
+    match value.to_pretty_lines(max_bytes) {
+        (lines, 0) => lines,
+        (lines, more) => format!("{lines}... and {more} more lines"),
     }
-    let mut kept = String::new();
-    let mut lines = text.lines();
-    for line in lines.by_ref() {
-        if kept.len() + line.len() > max_bytes {
-            break;
-        }
-        kept.push_str(line);
-        kept.push('\n');
-    }
-    let more = lines.count() + 1;
-    format!("{kept}... and {more} more lines")
 }

@@ -91,6 +91,41 @@ fn e3_what_is_sensitive_is_shown_nowhere() {
 }
 
 #[test]
+fn e3_what_is_sensitive_is_not_shown_under_its_old_name_either() {
+    for (marked, arguments) in [(r#","writeOnly":true"#, "{}"), ("", r#"{"sensitive":["/password"]}"#)] {
+        for received in ["short", "full"] {
+            let arguments = arguments
+                .replace('}', &format!(r#"{}"received":"{received}"}}"#, if arguments == "{}" { "" } else { "," }));
+            let contract = format!(
+                r#"{{"name":"t","parameters":{{"type":"object","required":["n"],"properties":{{"password":{{"type":"string"{marked}}}}}}},
+                    "prepare":[{{"rename":{{"from":"/pwd","to":"/password"}}}},{{"rename":{{"from":"/user","to":"/name"}}}}],
+                    "arguments":{arguments}}}"#
+            );
+            let refusal = refusal(&contract, br#"{"pwd":"s3cret","user":"u"}"#);
+            assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
+            assert!(
+                refusal.text.ends_with("{\n  \"password\": \"<redacted>\",\n  \"name\": \"u\"\n}"),
+                "{}",
+                refusal.text
+            );
+            let refusal = self::refusal(&contract, br#"{"user":"u"}"#);
+            assert!(refusal.text.ends_with("{\n  \"user\": \"u\"\n}"), "nothing to hide: {}", refusal.text);
+            let refusal = self::refusal(&contract, br#"{"pwd":"s3cret-a","password":"s3cret-b"}"#);
+            assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
+        }
+    }
+}
+
+#[test]
+fn e3_a_full_echo_is_no_longer_than_what_the_tool_may_answer() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","required":["path"]},"arguments":{"received":"full"},"output":{"max_bytes":5000}}"#;
+    let deep = format!(r#"{{"a":{}{}{}}}"#, "[".repeat(60), vec!["1"; 400_000].join(","), "]".repeat(60));
+    let read = text(contract, &deep);
+    assert!((4_800..5_200).contains(&read.len()), "{}", read.len());
+    assert!(read.ends_with(" more lines"), "{read}");
+}
+
+#[test]
 fn e3_the_received_block_is_left_out_where_the_contract_says_so() {
     let contract = r#"{"name":"t","parameters":{"type":"object","required":["a"]},"arguments":{"received":"omit"}}"#;
     assert_eq!(text(contract, "{}"), "Validation failed for tool \"t\":\n  - a: missing\n");

@@ -42,7 +42,8 @@ pub(in crate::tools) struct Contract {
     pub(in crate::tools) prepare: Option<Vec<Step>>,
     /// How arguments are read.
     pub(in crate::tools) arguments: Option<Arguments>,
-    /// Policy rules in CEL over `args`, `tool`, `context` and `run`.
+    /// Policy rules in CEL over `args`, `tool`, `context` and `run`. This build has no policy engine and refuses a contract
+    /// that has any.
     pub(in crate::tools) rules: Option<Vec<ExactObject>>,
     /// What runs the tool; `host` if nothing is said.
     pub(in crate::tools) execute: Option<Execute>,
@@ -60,7 +61,8 @@ pub(in crate::tools) struct Contract {
     pub(in crate::tools) deadline: Option<String>,
     /// Whether a run that did not answer may have changed something; false if nothing is said.
     pub(in crate::tools) side_effect: Option<bool>,
-    /// Whether the booth may run the same call again; false if nothing is said.
+    /// Whether the same call may be run again; false if nothing is said. Kept for the host: this build never runs a call again
+    /// by itself.
     pub(in crate::tools) idempotent: Option<bool>,
     /// What a success says about the end of the run, unless the executor says otherwise; true for `submit`, else false.
     pub(in crate::tools) terminate: Option<bool>,
@@ -93,21 +95,23 @@ pub(in crate::tools) struct Defaults {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Arguments {
-    /// What may be done to arguments so that they satisfy their schema.
+    /// What may be done to arguments so that they satisfy their schema. This build has `strict` and refuses the others.
     pub(in crate::tools) profile: Option<ProfileName>,
     /// Whether `format` is asserted; true if nothing is said.
     pub(in crate::tools) formats: Option<bool>,
-    /// Whether defaults of the schema are filled in; false if nothing is said.
+    /// Whether defaults of the schema are filled in; false if nothing is said. This build refuses `true`.
     pub(in crate::tools) defaults: Option<bool>,
-    /// Whether `""` counts as absent where an optional property rejects it.
+    /// Whether `""` counts as absent where an optional property rejects it; false if nothing is said. This build refuses
+    /// `true`.
     pub(in crate::tools) drop_empty: Option<bool>,
     /// Whether a string may hold U+0000; false if nothing is said.
     pub(in crate::tools) allow_nul: Option<bool>,
-    /// Whether a string may hold the markup of another parameter; false if nothing is said.
+    /// Whether a string may hold the markup of another parameter. This build does not look for any, and lets it through
+    /// whatever is said.
     pub(in crate::tools) allow_markup: Option<bool>,
     /// JSON Pointers to values that are never shown.
     pub(in crate::tools) sensitive: Option<Vec<String>>,
-    /// What the error text echoes; `short` if nothing is said.
+    /// What the error text echoes; `short` if nothing is said. `full` ends at `output.max_bytes`, too.
     pub(in crate::tools) received: Option<Received>,
 }
 
@@ -131,11 +135,11 @@ pub(in crate::tools) enum Execute {
     Host(Nothing),
     /// An HTTP request: the call is posted as JSON.
     Http(Http),
-    /// A `ToolProviderService` over gRPC.
+    /// A `ToolProviderService` over gRPC. This build refuses it.
     Grpc(NotRead),
     /// A program that reads the call as JSON from standard input; there is no shell.
     Command(Command),
-    /// A tool of an MCP server.
+    /// A tool of an MCP server. This build refuses it.
     Mcp(NotRead),
     /// Keeps the value; nothing else happens. Implies `accept` and `terminate: true`.
     Submit(Submit),

@@ -1,91 +1,125 @@
 //! What a schema marks as `writeOnly` is never shown again (rule E3).
+//!
+//! Whatever cannot be followed to its end is hidden, too: rather too much than too little.
 
-use std::sync::Arc;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use regex::Regex;
 
-use super::reference::{Document, Reference};
+use super::{
+    reference::{Document, Reference},
+    structure::{is_in_place, subschemas},
+};
 use crate::json::{Json, Object};
 
 /// What stands in the place of a hidden value.
 const HIDDEN: &str = "<redacted>";
-/// Schemas that may apply to one value; a schema with more is not followed further.
-const MAX_SCHEMAS: usize = 64;
+/// Schemas that are looked at and patterns that are tried for one redaction; what is left then is hidden.
+const MAX_STEPS: usize = 500_000;
+
+/// Whether anything in a schema is marked. In the many that mark nothing there is nothing to look for.
+pub(super) fn has_secrets(schema: &Json) -> bool {
+    match schema {
+        Json::Array(items) => items.iter().any(has_secrets),
+        Json::Object(members) => is_marked(schema) || members.values().any(has_secrets),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+    }
+}
+
+fn is_marked(schema: &Json) -> bool {
+    schema.get("writeOnly") == Some(&Json::Bool(true))
+}
 
 /// The value, with every `writeOnly` part replaced.
 pub(super) fn without_secrets(document: Document<'_>, value: &Json) -> Json {
-    redact(document, vec![document.root], value)
+    let mut redaction = Redaction { document, patterns: HashMap::new(), steps: MAX_STEPS };
+    redaction.redact(vec![document.root], value)
 }
 
-fn redact<'a>(document: Document<'a>, schemas: Vec<&'a Json>, value: &Json) -> Json {
-    let schemas = applying(document, schemas);
-    if schemas.iter().any(|schema| schema.get("writeOnly") == Some(&Json::Bool(true))) {
-        return Json::from(HIDDEN);
-    }
-    match value {
-        Json::Object(members) => Json::Object(
-            members
-                .iter()
-                .map(|(name, value)| (Arc::clone(name), redact(document, of_member(&schemas, name), value)))
-                .collect::<Object>(),
-        ),
-        Json::Array(items) => Json::Array(
-            items
-                .iter()
-                .enumerate()
-                .map(|(position, value)| redact(document, of_item(&schemas, position), value))
-                .collect(),
-        ),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
-    }
+struct Redaction<'a> {
+    document: Document<'a>,
+    /// Each is compiled once. `None`: the engine does not take it.
+    patterns: HashMap<&'a str, Option<Regex>>,
+    steps: usize,
 }
 
-/// The schemas and whatever they combine: every branch may be the one that applies.
-fn applying<'a>(document: Document<'a>, mut schemas: Vec<&'a Json>) -> Vec<&'a Json> {
-    let mut next = 0;
-    while let Some(schema) = schemas.get(next).copied().filter(|_| schemas.len() < MAX_SCHEMAS) {
-        next += 1;
-        let mut add = |found: &'a Json| {
-            if !schemas.iter().any(|known| std::ptr::eq(*known, found)) {
-                schemas.push(found);
-            }
+impl<'a> Redaction<'a> {
+    fn redact(&mut self, schemas: Vec<&'a Json>, value: &Json) -> Json {
+        let Some(schemas) = self.applying(schemas).filter(|schemas| !schemas.iter().any(|schema| is_marked(schema)))
+        else {
+            return Json::from(HIDDEN);
         };
-        for (_, reference) in schema.as_object().into_iter().flat_map(|keywords| document.references(keywords)) {
-            if let Reference::Found(_, target) = document.resolve(reference) {
-                add(target);
+        match value {
+            _ if schemas.is_empty() => value.clone(),
+            Json::Object(members) => {
+                let shown = members.iter().map(|(name, value)| {
+                    let below = self.of_member(&schemas, name);
+                    (Arc::clone(name), self.redact(below, value))
+                });
+                Json::Object(shown.collect::<Object>())
             }
-        }
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            schema.get(keyword).and_then(Json::as_array).unwrap_or_default().iter().for_each(&mut add);
-        }
-        for keyword in ["if", "then", "else"] {
-            schema.get(keyword).into_iter().for_each(&mut add);
+            Json::Array(items) => {
+                let shown = items.iter().enumerate().map(|(at, value)| self.redact(of_item(&schemas, at), value));
+                Json::Array(shown.collect())
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
         }
     }
-    schemas
-}
 
-fn of_member<'a>(schemas: &[&'a Json], name: &str) -> Vec<&'a Json> {
-    let declared = |schema: &&'a Json| schema.get("properties").and_then(|properties| properties.get(name));
-    let others = |schema: &&'a Json| schema.get("additionalProperties");
-    let patterns = |schema: &&'a Json| schema.get("patternProperties").and_then(Json::as_object);
-    schemas
-        .iter()
-        .filter_map(|schema| declared(schema).or_else(|| others(schema)))
-        .chain(
-            schemas
-                .iter()
-                .filter_map(patterns)
-                .flatten()
-                .filter(|(pattern, _)| may_match(pattern, name))
-                .map(|(_, schema)| schema),
-        )
-        .collect()
-}
+    fn step(&mut self) -> Option<()> {
+        self.steps = self.steps.checked_sub(1)?;
+        Some(())
+    }
 
-/// A pattern that the engine does not take may match: rather hide too much.
-fn may_match(pattern: &str, name: &str) -> bool {
-    Regex::new(pattern).map_or(true, |pattern| pattern.is_match(name))
+    /// The schemas and whatever they combine: every branch may be the one that applies. `None` if that cannot be told.
+    fn applying(&mut self, mut schemas: Vec<&'a Json>) -> Option<Vec<&'a Json>> {
+        let mut known: HashSet<*const Json> = schemas.iter().map(|schema| std::ptr::from_ref::<Json>(schema)).collect();
+        let mut next = 0;
+        while let Some(schema) = schemas.get(next).copied() {
+            self.step()?;
+            next += 1;
+            let Some(keywords) = schema.as_object() else { continue };
+            let mut found = Vec::new();
+            for (_, reference) in self.document.references(keywords) {
+                match self.document.resolve(reference) {
+                    Reference::Found(_, target) => found.push(target),
+                    Reference::Dangling | Reference::ByAddress => return None,
+                }
+            }
+            let inner = subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword));
+            found.extend(inner.map(|inner| inner.schema));
+            schemas.extend(found.into_iter().filter(|schema| known.insert(std::ptr::from_ref(*schema))));
+        }
+        Some(schemas)
+    }
+
+    /// A name that nothing declares may be anything that the rest is.
+    fn of_member(&mut self, schemas: &[&'a Json], name: &str) -> Vec<&'a Json> {
+        let mut found = Vec::new();
+        for schema in schemas {
+            let declared = schema.get("properties").and_then(|properties| properties.get(name));
+            let others = ["additionalProperties", "unevaluatedProperties"].iter().find_map(|rest| schema.get(rest));
+            found.extend(declared.or(others));
+            for (pattern, schema) in schema.get("patternProperties").and_then(Json::as_object).into_iter().flatten() {
+                if self.may_match(pattern, name) {
+                    found.push(schema);
+                }
+            }
+        }
+        found
+    }
+
+    /// A pattern that the engine does not take may match, and one that there is no time for.
+    fn may_match(&mut self, pattern: &'a str, name: &str) -> bool {
+        if self.step().is_none() {
+            return true;
+        }
+        let pattern = self.patterns.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
+        pattern.as_ref().is_none_or(|pattern| pattern.is_match(name))
+    }
 }
 
 fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
@@ -94,7 +128,8 @@ fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
         let tuple = schema.get("prefixItems").or_else(|| schema.get("items")).and_then(Json::as_array);
         let fixed = tuple.and_then(|tuple| tuple.get(position));
         let rest = schema.get("items").filter(|items| !matches!(items, Json::Array(_)));
-        found.extend(fixed.or(rest).or_else(|| schema.get("additionalItems")));
+        let others = ["additionalItems", "unevaluatedItems"].iter().find_map(|rest| schema.get(rest));
+        found.extend(fixed.or(rest).or(others).into_iter().chain(schema.get("contains")));
     }
     found
 }
@@ -102,6 +137,7 @@ fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{json, schema};
+    use crate::json::Json;
 
     #[test]
     fn e3_what_is_write_only_is_hidden_wherever_it_is_declared() {
@@ -116,5 +152,41 @@ mod tests {
             schema.without_secrets(&value).to_text(),
             r#"{"key":"<redacted>","list":[{"p":"<redacted>","q":1}],"either":"<redacted>","x1":"<redacted>","open":"o"}"#
         );
+    }
+
+    #[test]
+    fn e3_no_number_of_branches_and_no_keyword_lets_a_secret_through() {
+        let branches = vec![r#"{"properties":{"open":true}}"#; 70].join(",");
+        let secret = r##"{"$ref":"#/$defs/s"}"##;
+        for text in [
+            format!(r#"{{"oneOf":[{branches},{secret}]}}"#),
+            format!(r#"{{"dependentSchemas":{{"open":{secret}}}}}"#),
+            format!(r#"{{"dependencies":{{"open":{secret}}}}}"#),
+            format!(r#"{{"not":{{"not":{secret}}}}}"#),
+            format!(r#"{{"allOf":[{{"if":{secret}}}]}}"#),
+        ] {
+            let definitions = r#""$defs":{"s":{"properties":{"key":{"writeOnly":true}}}}"#;
+            let schema = schema(&format!("{},{definitions}}}", text.strip_suffix('}').unwrap()));
+            let shown = schema.without_secrets(&json(r#"{"key":"s3cret","open":1}"#)).to_text();
+            assert_eq!(shown, r#"{"key":"<redacted>","open":1}"#, "{text:.60}");
+        }
+        let embedded = schema(
+            r#"{"$ref":"http://e.test/s","$defs":{"s":{"$id":"http://e.test/s","properties":{"key":{"writeOnly":true}}}}}"#,
+        );
+        assert!(!embedded.without_secrets(&json(r#"{"key":"s3cret"}"#)).to_text().contains("s3cret"));
+    }
+
+    #[test]
+    fn v3_ten_thousand_members_and_a_hundred_patterns_are_redacted_in_little_time() {
+        let patterns: Vec<_> = (0..100).map(|number| format!(r#""^p{number}_[a-z]+":{{"writeOnly":true}}"#)).collect();
+        let schema = schema(&format!(r#"{{"patternProperties":{{{}}}}}"#, patterns.join(",")));
+        let members: Vec<_> = (0..9_999).map(|number| format!(r#""p{number}_key":1"#)).collect();
+        let value = json(&format!("{{{}}}", members.join(",")));
+        let start = std::time::Instant::now();
+        let shown = schema.without_secrets(&value);
+        // Generous: this is an unoptimised build, and compiling each pattern for each member took minutes.
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+        let hidden = |name: &str| shown.get(name).and_then(Json::as_str) == Some("<redacted>");
+        assert!(hidden("p7_key") && hidden("p9998_key"), "what there is no time for is hidden");
     }
 }

@@ -2,6 +2,9 @@
 
 use std::cell::Cell;
 
+/// Items of a list that cost as much as one step: comparing is cheaper than explaining.
+const LOOKED_THROUGH: usize = 64;
+
 /// A number of steps that are left.
 pub(super) struct Budget(Cell<usize>);
 
@@ -13,6 +16,13 @@ impl Budget {
     /// Takes one; false if there is none left.
     pub(super) fn take(&self) -> bool {
         let left = self.0.get().checked_sub(1);
+        self.0.set(left.unwrap_or_default());
+        left.is_some()
+    }
+
+    /// Takes one for every few of a list that is only looked through; false if there is none left.
+    pub(super) fn take_for(&self, length: usize) -> bool {
+        let left = self.0.get().checked_sub(length / LOOKED_THROUGH);
         self.0.set(left.unwrap_or_default());
         left.is_some()
     }

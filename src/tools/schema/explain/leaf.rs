@@ -46,6 +46,10 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
 }
 
 fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Explanation) {
+    let listed_choices = keywords.get("enum").and_then(Json::as_array);
+    if !walk.steps.take_for(listed_choices.map_or(0, <[Json]>::len)) {
+        return;
+    }
     // Draft 4 does not know `const`.
     if let Some(only) =
         keywords.get("const").filter(|only| walk.schema.dialect >= Dialect::Draft6 && *only != spot.value)
@@ -53,9 +57,9 @@ fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Expl
         let expected = short(only);
         found.push(spot.violation("const", format!("expected {expected}"), expected));
     }
-    let Some(choices) = keywords.get("enum").and_then(Json::as_array) else { return };
+    let Some(choices) = listed_choices else { return };
     if !choices.contains(spot.value) {
-        let expected = format!("one of {}", listed(choices));
+        let expected = format!("one of {}", listed(choices.iter()));
         let mut violation = spot.violation("enum", format!("expected {expected}"), expected);
         violation.hint = nearest_choice(walk, choices, spot.value);
         found.push(violation);
@@ -64,12 +68,17 @@ fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Expl
 
 /// Choices that one line can hold.
 const MAX_CHOICES: usize = 20;
+/// Bytes of a text that may be a typing mistake.
+const MAX_COMPARED: usize = 200;
+/// Characters of a pattern or of a number that are worth repeating.
+const MAX_REPEATED: usize = 300;
 /// Characters of a value that one line can hold.
 const MAX_SHORT: usize = 60;
 
-fn listed(choices: &[Json]) -> String {
-    let shown: Vec<String> = choices.iter().take(MAX_CHOICES).map(short).collect();
-    match choices.len().saturating_sub(MAX_CHOICES) {
+/// Choices in brackets; those that do not fit are counted.
+pub(super) fn listed<'n>(mut choices: impl ExactSizeIterator<Item = &'n Json>) -> String {
+    let shown: Vec<String> = choices.by_ref().take(MAX_CHOICES).map(short).collect();
+    match choices.len() {
         0 => format!("[{}]", shown.join(",")),
         more => format!("[{}] and {more} more", shown.join(",")),
     }
@@ -77,7 +86,8 @@ fn listed(choices: &[Json]) -> String {
 
 /// A value of the schema, on one line and not too long.
 fn short(value: &Json) -> String {
-    let text = value.to_text();
+    // A letter has at most four bytes.
+    let text = value.to_text_start(4 * MAX_SHORT);
     if text.chars().count() <= MAX_SHORT {
         return text;
     }
@@ -86,20 +96,26 @@ fn short(value: &Json) -> String {
 
 fn nearest_choice(walk: &Walk<'_>, choices: &[Json], value: &Json) -> Option<String> {
     let sent = value.as_str()?;
-    nearest(walk, choices.iter().filter_map(Json::as_str), sent)
+    nearest(walk, choices.iter().filter_map(Json::as_str), sent, |_| true)
         .map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
 }
 
-/// The most similar name, if any is similar (rule E4).
-fn nearest<'n>(walk: &Walk<'_>, names: impl Iterator<Item = &'n str>, sent: &str) -> Option<&'n str> {
+/// The most similar name, if any is similar (rule E4). A name that is no candidate costs a comparison, too.
+fn nearest<'n>(
+    walk: &Walk<'_>,
+    names: impl Iterator<Item = &'n str>,
+    sent: &str,
+    is_candidate: impl Fn(&str) -> bool,
+) -> Option<&'n str> {
     // Long texts are no typing mistakes, and comparing them is quadratic.
-    if sent.len() > 200 {
+    if sent.len() > MAX_COMPARED || walk.comparisons.is_spent() {
         return None;
     }
     let folded = |name: &str| name.to_lowercase().replace(['-', '_', '.', ' '], "");
     let sent = folded(sent);
     names
         .take_while(|_| walk.comparisons.take())
+        .filter(|name| name.len() <= MAX_COMPARED && is_candidate(name))
         .map(|name| (strsim::normalized_damerau_levenshtein(&folded(name), &sent), name))
         .filter(|(likeness, _)| *likeness >= 0.6)
         .max_by(|left, right| left.0.total_cmp(&right.0))
@@ -112,10 +128,17 @@ fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Expla
         let Some(limit) = keywords.get(keyword).and_then(Json::as_number) else { continue };
         let comparison = Comparison::of(keyword, exclusive);
         if !comparison.holds(number, limit) {
-            let expected = format!("{} {limit}", comparison.words());
+            let expected = format!("{} {}", comparison.words(), repeated(&limit.spelling()));
             found.push(spot.violation(keyword, format!("expected {expected}"), expected));
         }
     }
+}
+
+/// A text of the schema, unless it is so long that nobody could use it.
+fn repeated(text: &str) -> String {
+    let mut letters = text.chars();
+    let start: String = letters.by_ref().take(MAX_REPEATED).collect();
+    if letters.next().is_some() { format!("{start}...") } else { start }
 }
 
 /// Whether the size breaks a least or a greatest size, and the words for it.
@@ -133,7 +156,7 @@ fn size(
         (most, "at most", bound(most), bound(most).is_some_and(|limit| size > *limit)),
     ] {
         if let Some(limit) = limit.filter(|_| broken) {
-            let expected = format!("{words} {limit} {unit}");
+            let expected = format!("{words} {} {unit}", repeated(&limit.spelling()));
             found.push(spot.violation(keyword, format!("expected {expected}"), expected));
         }
     }
@@ -142,15 +165,15 @@ fn size(
 fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<'a>, found: &mut Explanation) {
     size(["minLength", "maxLength", "characters"], text.chars().count(), keywords, spot, found);
     if let Some(pattern) = keywords.get("pattern")
-        && !walk.leaf_accepts("pattern", pattern, spot.value)
+        && !walk.keyword_accepts("pattern", pattern, spot.value)
     {
-        let expected = format!("to match {}", pattern.as_str().unwrap_or_default());
+        let expected = format!("to match {}", repeated(pattern.as_str().unwrap_or_default()));
         found.push(spot.violation("pattern", format!("expected {expected}"), expected));
     }
     if let Some(format) = keywords.get("format")
-        && !walk.leaf_accepts("format", format, spot.value)
+        && !walk.keyword_accepts("format", format, spot.value)
     {
-        let expected = format!("format {}", format.as_str().unwrap_or_default());
+        let expected = format!("format {}", repeated(format.as_str().unwrap_or_default()));
         found.push(spot.violation("format", format!("expected {expected}"), expected));
     }
 }
@@ -187,13 +210,26 @@ fn objects<'a>(
 ) {
     size(["minProperties", "maxProperties", "properties"], members.len(), keywords, spot, found);
     let required = keywords.get("required").and_then(Json::as_array).unwrap_or_default();
+    if !walk.steps.take_for(required.len()) {
+        return;
+    }
     for name in required.iter().filter_map(Json::as_str).filter(|name| !members.contains_key(*name)) {
+        if !walk.steps.take() {
+            return;
+        }
         found.push(missing(walk, keywords, members, name, spot));
     }
     for keyword in ["dependentRequired", "dependencies"] {
-        for (name, needs) in keywords.get(keyword).and_then(Json::as_object).into_iter().flatten() {
+        let by_name = keywords.get(keyword).and_then(Json::as_object);
+        if !walk.steps.take_for(by_name.map_or(0, Object::len)) {
+            return;
+        }
+        for (name, needs) in by_name.into_iter().flatten() {
             let needs = needs.as_array().filter(|_| members.contains_key(name)).unwrap_or_default();
             for needed in needs.iter().filter_map(Json::as_str).filter(|needed| !members.contains_key(*needed)) {
+                if !walk.steps.take() {
+                    return;
+                }
                 let message = format!("required when {} is present", Json::from(&**name).to_text());
                 found.push(at_property(spot.violation(keyword, message, "a value"), needed, None));
             }
@@ -210,8 +246,9 @@ fn objects<'a>(
     }
 }
 
-fn names_accept(walk: &mut Walk<'_>, schema: &Json, name: &Json) -> bool {
-    walk.leaf_accepts("allOf", &Json::Array(vec![schema.clone()]), name)
+fn names_accept<'a>(walk: &mut Walk<'a>, schema: &'a Json, name: &Json) -> bool {
+    let address = std::ptr::from_ref(schema).addr();
+    walk.leaf_accepts(("allOf", address), || Json::Array(vec![schema.clone()]), name)
 }
 
 fn is_declared(keywords: &Object, name: &str) -> bool {
@@ -220,8 +257,9 @@ fn is_declared(keywords: &Object, name: &str) -> bool {
 
 /// A required field that is not there. An undeclared field with nearly its name was probably meant.
 fn missing(walk: &Walk<'_>, keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
-    let undeclared = members.keys().map(|sent| &**sent).filter(|sent| !is_declared(keywords, sent));
-    let hint = nearest(walk, undeclared, name).map(|sent| format!("did you mean to rename `{sent}`?"));
+    let undeclared = |sent: &str| !is_declared(keywords, sent);
+    let sent = members.keys().map(|sent| &**sent);
+    let hint = nearest(walk, sent, name, undeclared).map(|sent| format!("did you mean to rename `{sent}`?"));
     let expected = expected_kind(keywords, name);
     at_property(spot.violation("required", "missing", expected), name, hint)
 }
@@ -242,9 +280,9 @@ pub(super) fn unknown_field(
     spot: &Spot<'_>,
 ) -> Violation {
     let declared = keywords.get("properties").and_then(Json::as_object);
-    let absent =
-        declared.into_iter().flat_map(Object::keys).map(|name| &**name).filter(|name| !members.contains_key(*name));
-    let hint = nearest(walk, absent, name).map(|declared| format!("did you mean `{declared}`?"));
+    let declared = declared.into_iter().flat_map(Object::keys).map(|name| &**name);
+    let hint = nearest(walk, declared, name, |name| !members.contains_key(name))
+        .map(|declared| format!("did you mean `{declared}`?"));
     let mut violation = at_property(spot.violation("additionalProperties", "unknown field", "nothing"), name, hint);
     violation.actual = members.get(name).map(Json::kind);
     violation

@@ -72,15 +72,14 @@ impl Seen {
         self.combinations(walk, keywords, spot);
     }
 
-    fn members(&mut self, walk: &mut Walk<'_>, keywords: &Object, members: &Object) {
+    fn members<'a>(&mut self, walk: &mut Walk<'a>, keywords: &'a Object, members: &Object) {
         self.all |= keywords.contains_key("additionalProperties");
         let declared = keywords.get("properties").and_then(Json::as_object);
         let patterns = keywords.get("patternProperties").and_then(Json::as_object);
         for name in members.keys() {
-            let text = Json::from(&**name);
-            let mut patterns = patterns.into_iter().flat_map(Object::keys).map(|pattern| Json::from(&**pattern));
+            let mut patterns = patterns.into_iter().flat_map(Object::keys);
             if declared.is_some_and(|declared| declared.contains_key(name))
-                || patterns.any(|pattern| walk.leaf_accepts("pattern", &pattern, &text))
+                || patterns.any(|pattern| walk.name_matches(pattern, name))
             {
                 self.steps.insert(name.to_string());
             }

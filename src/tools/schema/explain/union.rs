@@ -1,6 +1,9 @@
 //! Unions: one explanation by the branch that was meant, never "matches none of the schemas" (rule V4).
 
-use super::{Explanation, Spot, Walk, leaf::any_of_words};
+use super::{
+    Explanation, Spot, Walk,
+    leaf::{any_of_words, listed},
+};
 use crate::json::{Json, Object};
 
 /// Explains a union that the value may break.
@@ -33,7 +36,7 @@ pub(super) fn explain<'a>(
             return found;
         }
     }
-    if let Some(tag) = Tag::of(&explained, spot.value) {
+    if let Some(tag) = Tag::of(walk, &explained, spot.value) {
         return tag.explain(explained, keyword, spot);
     }
     by_kind_or_keys(explained, keyword, spot)
@@ -56,11 +59,11 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    fn of(explained: &[(&'a Json, Explanation)], value: &'a Json) -> Option<Self> {
+    fn of(walk: &Walk<'a>, explained: &[(&'a Json, Explanation)], value: &'a Json) -> Option<Self> {
         let (first, _) = explained.first()?;
         let names = properties(first)?.keys();
         names.map(|name| &**name).find_map(|name| {
-            let sent = value.get(name)?;
+            let sent = value.get(name).filter(|_| walk.steps.take_for(explained.len()))?;
             explained.iter().all(|(branch, _)| tag_values(branch, name).is_some()).then_some(Self { name, sent })
         })
     }
@@ -70,13 +73,12 @@ impl<'a> Tag<'a> {
         let mut tags = Vec::new();
         for (branch, explanation) in explained {
             let values = tag_values(branch, self.name).unwrap_or_default();
-            if values.contains(&self.sent) {
+            if values.contains(self.sent) {
                 return explanation;
             }
             tags.extend(values);
         }
-        let listed: Vec<String> = tags.into_iter().map(Json::to_text).collect();
-        let expected = format!("one of [{}]", listed.join(","));
+        let expected = format!("one of {}", listed(tags.into_iter()));
         let mut violation = spot.violation(keyword, format!("expected {expected}"), expected);
         violation.path = spot.path.join(self.name);
         violation.actual = Some(self.sent.kind());
@@ -91,11 +93,11 @@ fn properties(branch: &Json) -> Option<&Object> {
 }
 
 /// The values to which a branch fixes a property.
-fn tag_values<'a>(branch: &'a Json, name: &str) -> Option<Vec<&'a Json>> {
+fn tag_values<'a>(branch: &'a Json, name: &str) -> Option<&'a [Json]> {
     let property = properties(branch)?.get(name)?;
     match (property.get("const"), property.get("enum")) {
-        (Some(value), _) => Some(vec![value]),
-        (None, Some(Json::Array(values))) => Some(values.iter().collect()),
+        (Some(value), _) => Some(std::slice::from_ref(value)),
+        (None, Some(Json::Array(values))) => Some(values),
         _ => None,
     }
 }
