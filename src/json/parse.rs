@@ -132,6 +132,13 @@ impl<'a> Reader<'a> {
         if self.text.len() > self.limits.max_bytes {
             return Err(ParseErrorKind::TooLarge(self.limits.max_bytes));
         }
+        // Wherever it stands: what is no character is one fault, and a character that the end has cut is another.
+        if let Err(error) = std::str::from_utf8(self.text)
+            && error.error_len().is_some()
+        {
+            self.at = error.valid_up_to();
+            return Err(ParseErrorKind::InvalidUnicode);
+        }
         self.skip_blanks();
         let value = self.value()?;
         self.skip_blanks();
@@ -321,6 +328,15 @@ mod tests {
         assert_eq!(refusal(&"[".repeat(20_000)), ParseErrorKind::TooDeep(64));
         let invalid_utf8 = parse(b"{\"a\":\"\xff\"}", &ParseLimits::default()).unwrap_err();
         assert_eq!((invalid_utf8.kind, invalid_utf8.column), (ParseErrorKind::InvalidUnicode, 7));
+    }
+
+    #[test]
+    fn p3_bytes_that_are_no_text_are_one_fault_wherever_they_stand() {
+        for text in [&b"\xff"[..], b"\xff{}", b"{}\xff", b"{\"a\":\xff}", b"{\"a\":\"\xff\"}", b"{\"\xff\":1}"] {
+            let error = parse(text, &ParseLimits::default()).unwrap_err();
+            let column = text.iter().position(|byte| *byte == 0xff).unwrap() + 1;
+            assert_eq!((error.kind, error.column), (ParseErrorKind::InvalidUnicode, column), "{text:?}");
+        }
     }
 
     #[test]

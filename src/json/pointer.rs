@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Json;
+use crate::excerpt::excerpt;
 
 /// A place inside a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
@@ -51,6 +52,15 @@ impl Pointer {
     /// Whether this place is `other` or inside it.
     pub fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
+    }
+
+    /// The steps with dots between them, as models read them; `root` for the whole.
+    pub fn dotted(&self) -> String {
+        if self.0.is_empty() {
+            "root".to_owned()
+        } else {
+            self.0.iter().map(|step| excerpt(step)).collect::<Vec<_>>().join(".")
+        }
     }
 
     /// The value at this place.

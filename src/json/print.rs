@@ -193,8 +193,9 @@ fn write_string(out: &mut String, text: &str, max_bytes: usize) {
     out.push('"');
 }
 
+/// What JSON wants escaped, and the three characters that some readers take for the end of a line.
 fn needs_escape(letter: char) -> bool {
-    letter == '"' || letter == '\\' || letter < ' '
+    matches!(letter, '"' | '\\' | ..' ' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 fn write_escape(out: &mut String, letter: char) {

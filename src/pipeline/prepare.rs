@@ -3,10 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    json::Json,
+    json::{Json, Pointer},
     refusal::{Code, Reason, Refusal, Violation},
     result::Trace,
-    tools::{ShimConflict, Tool},
+    tools::{Explanation, ShimConflict, Tool},
     wording,
 };
 
@@ -32,12 +32,18 @@ fn refuse(tool: &Tool, received: &Json, conflict: ShimConflict) -> Refusal {
                 property: None,
                 schema_path: from.clone(),
                 keyword: "",
-                message: format!("is an old name of {to}, which has another value"),
-                expected: format!("{to} only"),
+                message: format!("is an old name of `{}`, and both are present with different values", to.dotted()),
+                expected: format!("`{}` only", to.dotted()),
                 actual: from.find(received).map(Json::kind),
                 hint: None,
             };
-            let text = wording::alias_conflict(&tool.name, &from, &to);
+            let explanation = Explanation::of(violation.clone());
+            let text = wording::invalid_arguments(
+                tool,
+                &explanation,
+                &without_old_secret(tool, received, (&from, &to)),
+                received,
+            );
             Refusal::new(Code::InvalidArguments, Some(Reason::AliasConflict), text).at(violation)
         }
         ShimConflict::TooDeep { at } => {
@@ -45,4 +51,15 @@ fn refuse(tool: &Tool, received: &Json, conflict: ShimConflict) -> Refusal {
             Refusal::new(Code::InvalidArguments, Some(Reason::TooDeep), text)
         }
     }
+}
+
+/// The old name of a secret holds one, too, and nothing marks it.
+fn without_old_secret(tool: &Tool, received: &Json, (from, to): (&Pointer, &Pointer)) -> Json {
+    let mut shown = received.clone();
+    let is_secret = tool.arguments.sensitive.iter().any(|secret| to.is_within(secret))
+        || to.find(&tool.input.without_secrets(received)) != to.find(received);
+    if is_secret && let Some(old) = from.find_mut(&mut shown) {
+        *old = Json::Null;
+    }
+    shown
 }

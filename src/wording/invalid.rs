@@ -21,7 +21,9 @@ const MAX_LINE: usize = 300;
 pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json, prepared: &Json) -> String {
     let mut text = format!("Validation failed for tool {}:\n", quoted(&tool.name));
     text.push_str(&violation_lines(explanation));
-    if tool.arguments.received != Received::Omit {
+    if tool.arguments.received == Received::Omit {
+        text.truncate(text.trim_end().len());
+    } else {
         let left = MAX_BYTES.saturating_sub(text.len());
         let shown = without_secrets(tool, received, prepared);
         let block = match tool.arguments.received {
@@ -86,11 +88,24 @@ fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
 /// The value with the listed places replaced.
 fn hide(mut shown: Json, places: &[Pointer]) -> Json {
     for place in places {
-        if let Some(secret) = place.find_mut(&mut shown) {
+        if let Some(secret) = find_or_ancestor(place, &mut shown) {
             *secret = Json::from("<redacted>");
         }
     }
     shown
+}
+
+/// The value at the place; or the value on the way to it that should hold it and cannot, such as JSON text in the place of an
+/// object: the secret may be in it.
+fn find_or_ancestor<'a>(place: &Pointer, value: &'a mut Json) -> Option<&'a mut Json> {
+    let mut value = value;
+    for step in place.steps() {
+        if !matches!(value, Json::Object(_) | Json::Array(_)) {
+            return Some(value);
+        }
+        value = Pointer::root().join(step).find_mut(value)?;
+    }
+    Some(value)
 }
 
 /// Long strings by their length, never by their beginning; long keys alike.

@@ -57,17 +57,6 @@ pub fn not_an_object(tool: &str, kind: Kind) -> String {
     )
 }
 
-/// An old and a new name of the same argument differ.
-pub fn alias_conflict(tool: &str, old: &Pointer, new: &Pointer) -> String {
-    format!(
-        "Validation failed for tool {}:\n  - {}: is an old name of {}, and both are present with different values\n\nSend {} only.",
-        quoted(tool),
-        on_one_line(&old.to_string()),
-        on_one_line(&new.to_string()),
-        on_one_line(&new.to_string()),
-    )
-}
-
 /// The contract would bring the arguments into a shape that is nested too deep.
 pub fn shaped_too_deep(tool: &str, at: &Pointer) -> String {
     format!(

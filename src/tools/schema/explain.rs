@@ -39,6 +39,13 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// One thing that is wrong.
+    pub fn of(violation: Violation) -> Self {
+        let mut explanation = Self::default();
+        explanation.push(violation);
+        explanation
+    }
+
     fn push(&mut self, violation: Violation) {
         self.count += 1;
         if self.violations.len() < MAX_VIOLATIONS {
