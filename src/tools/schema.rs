@@ -183,6 +183,13 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn v2_a_broken_schema_is_not_repeated_whole() {
+        let text = format!(r#"{{"properties":["{}"]}}"#, "x".repeat(100_000));
+        let notes = Schema::compile(json(&text), &SchemaOptions::default()).unwrap_err();
+        assert!(notes[0].message.len() < 400, "{}", notes[0].message.len());
+    }
+
+    #[test]
     fn v6_a_type_that_does_not_exist_is_told_what_to_write_instead() {
         let text = r#"{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":["dict","null"]},
             "c":{"type":"any"},"d":{"type":"colour"},"type":{"type":"string"}}}"#;

@@ -4,6 +4,7 @@ use jsonschema::{Draft, ValidationOptions};
 
 use super::{SchemaOptions, exact::Exact, keywords, structure};
 use crate::{
+    excerpt::excerpt,
     json::{Json, Pointer},
     tools::Note,
 };
@@ -85,7 +86,10 @@ pub(super) fn detect(schema: &Json) -> Result<(Dialect, Vec<Note>), Vec<Note>> {
             None => notes.push(Note::warning(
                 "unknown_dialect",
                 place,
-                format!("`$schema` names no dialect that the booth knows ({address}); the schema is read as 2020-12"),
+                format!(
+                    "`$schema` names no dialect that the booth knows ({}); the schema is read as 2020-12",
+                    excerpt(address)
+                ),
             )),
         },
         Some(other) => {

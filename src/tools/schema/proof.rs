@@ -7,7 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 
 use super::{
     dialect::Dialect,
-    reference::{Document, Reference},
+    reference::{Document, MAX_PARTS, Reference},
     structure::{each_subschema, is_in_place, subschemas},
 };
 use crate::{
@@ -16,6 +16,8 @@ use crate::{
     tools::Note,
 };
 
+/// Characters of a reason in the validator's words.
+const MAX_REASON: usize = 300;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
@@ -40,6 +42,11 @@ pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
 /// Proves a bounded schema, or names every reason against it.
 pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Result<(), Vec<Note>> {
     let schema = document.root;
+    if document.has_too_many_parts() {
+        let message =
+            format!("more than {MAX_PARTS} parts have an `$id` of their own: refer to them by `#/$defs/...` instead");
+        return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
+    }
     let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_high: false, notes: Vec::new() };
     each_subschema(schema, &Pointer::root(), &mut |keywords, place| proof.subschema(keywords, place));
     if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
@@ -126,11 +133,19 @@ fn first_reason(document: Document<'_>, error: &jsonschema::ValidationError<'_>)
                 }
             }
         });
-        let message = format!("the booth fetches no schemas: put what is referred to under `$defs` ({cause})");
+        let message = format!("the booth fetches no schemas: put what is referred to under `$defs` ({})", short(cause));
         return Note::error(code, place, message);
     }
     let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
-    Note::error("broken_schema", place, format!("the schema is broken: {error}"))
+    Note::error("broken_schema", place, format!("the schema is broken: {}", short(error)))
+}
+
+/// What the validator says, which repeats the value that it speaks of.
+fn short(error: &impl ToString) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let start: String = letters.by_ref().take(MAX_REASON).collect();
+    if letters.next().is_some() { format!("{start}...") } else { start }
 }
 
 /// How far a place has been followed.
@@ -202,7 +217,7 @@ impl Proof<'_> {
 
     /// How high what is referred to is piled, with itself.
     fn follow_reference(&mut self, reference: &str, place: &Pointer, depth: usize) -> usize {
-        match self.document.resolve(reference) {
+        match self.document.resolve_from(place, reference) {
             Reference::Found(target, schema) => {
                 if self.states.get(&target) == Some(&State::Following) {
                     let shown = excerpt(reference);

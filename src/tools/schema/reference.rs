@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use percent_encoding::percent_decode_str;
+use reqwest::Url;
 
 use super::{dialect::Dialect, structure::each_subschema};
 use crate::json::{Json, Object, Pointer};
@@ -24,13 +25,31 @@ pub(super) struct Names {
     /// The address of the document itself.
     own: Option<String>,
     anchors: HashMap<String, Pointer>,
-    /// Whether parts have addresses of their own. Inside of these, `#` means that part and not the document.
+    /// The document and, if there are any, its parts that have addresses of their own. Inside of these, `#` means that part
+    /// and not the document.
+    parts: Vec<Part>,
     embedded: bool,
 }
 
+/// What has an address of its own: places are by part, and so are anchors.
+#[derive(Debug)]
+struct Part {
+    place: Pointer,
+    /// `None`: nothing that a reference could be.
+    address: Option<Url>,
+    anchors: HashMap<String, Pointer>,
+}
+
+/// Most parts with addresses of their own, the document included.
+pub(super) const MAX_PARTS: usize = 200;
+
+/// The address of a document that does not say its own.
+const NO_ADDRESS: &str = "json-schema:///";
+
 impl Names {
     pub(super) fn of(root: &Json, dialect: Dialect) -> Self {
-        let mut names = Self { dialect, own: None, anchors: HashMap::new(), embedded: false };
+        let document = Part { place: Pointer::root(), address: Url::parse(NO_ADDRESS).ok(), anchors: HashMap::new() };
+        let mut names = Self { dialect, own: None, anchors: HashMap::new(), parts: vec![document], embedded: false };
         each_subschema(root, &Pointer::root(), &mut |keywords, place| names.collect(keywords, place));
         names
     }
@@ -38,7 +57,11 @@ impl Names {
     fn collect(&mut self, keywords: &Object, place: &Pointer) {
         let text = |keyword: &str| keywords.get(keyword).and_then(Json::as_str);
         if self.dialect >= Dialect::Draft201909 {
+            let is_part = text("$id").is_some();
             for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
+                if let Some(part) = self.part_of_mut(place).filter(|_| !is_part) {
+                    part.anchors.entry(name.to_owned()).or_insert_with(|| place.clone());
+                }
                 self.anchors.entry(name.to_owned()).or_insert_with(|| place.clone());
             }
         } else if keywords.contains_key("$ref") {
@@ -46,11 +69,43 @@ impl Names {
             return;
         }
         let Some(id) = text(if self.dialect == Dialect::Draft4 { "id" } else { "$id" }) else { return };
-        match id.strip_prefix('#').filter(|_| self.dialect <= Dialect::Draft7) {
-            Some(anchor) => drop(self.anchors.entry(anchor.to_owned()).or_insert_with(|| place.clone())),
-            None if *place == Pointer::root() => self.own = Some(id.trim_end_matches('#').to_owned()),
-            None => self.embedded = true,
+        if let Some(anchor) = id.strip_prefix('#').filter(|_| self.dialect <= Dialect::Draft7) {
+            self.anchors.entry(anchor.to_owned()).or_insert_with(|| place.clone());
+            if let Some(part) = self.part_of_mut(place) {
+                part.anchors.entry(anchor.to_owned()).or_insert_with(|| place.clone());
+            }
+            return;
         }
+        self.add_part(keywords, place, id.trim_end_matches('#'));
+        if *place == Pointer::root() {
+            self.own = Some(id.trim_end_matches('#').to_owned());
+        } else {
+            self.embedded = true;
+        }
+    }
+
+    fn add_part(&mut self, keywords: &Object, place: &Pointer, id: &str) {
+        // Each is looked through for each reference. One more than allowed is enough for the proof to see.
+        if self.parts.len() > MAX_PARTS {
+            return;
+        }
+        let base = self.part_of(place).and_then(|part| part.address.as_ref());
+        let address = base.and_then(|base| base.join(id).ok());
+        let named = ["$anchor", "$dynamicAnchor"].into_iter().filter_map(|keyword| keywords.get(keyword)?.as_str());
+        let anchors = named.map(|name| (name.to_owned(), place.clone())).collect();
+        self.parts.retain(|part| part.place != *place);
+        self.parts.push(Part { place: place.clone(), address, anchors });
+    }
+
+    /// The innermost part that a place is in.
+    fn part_of(&self, place: &Pointer) -> Option<&Part> {
+        let around = self.parts.iter().filter(|part| place.is_within(&part.place));
+        around.max_by_key(|part| part.place.steps().len())
+    }
+
+    fn part_of_mut(&mut self, place: &Pointer) -> Option<&mut Part> {
+        let around = self.parts.iter_mut().filter(|part| place.is_within(&part.place));
+        around.max_by_key(|part| part.place.steps().len())
     }
 
     /// Whether an address without fragment is the document's own, written in full or relative to itself.
@@ -78,6 +133,39 @@ impl<'a> Document<'a> {
         let also = also.into_iter().filter(move |(of, _)| *of == dialect && !embedded).map(|(_, keyword)| keyword);
         let named = move |keyword| Some((keyword, keywords.get(keyword)?.as_str()?));
         ["$ref"].into_iter().chain(also).filter_map(named)
+    }
+
+    /// Whether parts of the document have addresses of their own, so that `#` does not mean the same everywhere.
+    pub(super) fn has_parts(self) -> bool {
+        self.names.embedded
+    }
+
+    /// Whether there are more such parts than can be looked through.
+    pub(super) fn has_too_many_parts(self) -> bool {
+        self.names.parts.len() > MAX_PARTS
+    }
+
+    /// Where a reference leads that stands at this place.
+    pub(super) fn resolve_from(self, place: &Pointer, reference: &str) -> Reference<'a> {
+        if !self.has_parts() {
+            return self.resolve(reference);
+        }
+        let target = self.target_among_parts(place, reference);
+        match target.and_then(|target| Some((target.find(self.root)?, target))) {
+            Some((schema, target)) => Reference::Found(target, schema),
+            None => Reference::ByAddress,
+        }
+    }
+
+    fn target_among_parts(self, place: &Pointer, reference: &str) -> Option<Pointer> {
+        let mut address = self.names.part_of(place)?.address.as_ref()?.join(reference).ok()?;
+        let fragment = percent_decode_str(address.fragment().unwrap_or_default()).decode_utf8_lossy().into_owned();
+        address.set_fragment(None);
+        let part = self.names.parts.iter().find(|part| part.address.as_ref() == Some(&address))?;
+        match Pointer::parse(&fragment) {
+            Some(inside) => Some(part.place.append(&inside)),
+            None => part.anchors.get(&fragment).cloned(),
+        }
     }
 
     /// Where a reference leads.
@@ -147,6 +235,29 @@ mod tests {
         }
         let foreign = r##"{"$schema":"http://json-schema.org/draft-07/schema#","allOf":[{"$dynamicRef":"#"}]}"##;
         assert!(Schema::compile(json(foreign), &SchemaOptions::default()).is_ok(), "draft 7 has no `$dynamicRef`");
+    }
+
+    #[test]
+    fn v2_circles_and_towers_are_found_through_parts_with_addresses_of_their_own() {
+        let code = |text: &str| {
+            let notes = Schema::compile(json(text), &SchemaOptions::default()).map(drop).unwrap_err();
+            (notes[0].code, notes[0].path.to_string())
+        };
+        for (id, reference) in
+            [("http://e.test/a", "http://e.test/a"), ("a", "a"), ("a", "a#here"), ("a", "a#/allOf/0")]
+        {
+            let part = format!(r#"{{"$id":"{id}","$anchor":"here","allOf":[{{"$ref":"{reference}"}}]}}"#);
+            assert_eq!(code(&format!(r#"{{"$defs":{{"x":{part}}}}}"#)).0, "reference_cycle", "{id} {reference}");
+        }
+        let inner = r##"{"$defs":{"x":{"$id":"x","$defs":{"y":{"allOf":[{"$ref":"#/$defs/y"}]}}}}}"##;
+        assert_eq!(code(inner), ("reference_cycle", "/$defs/x/$defs/y/allOf/0/$ref".to_owned()));
+        let tower: Vec<_> = (0..100).map(|at| format!(r#""d{at}":{{"$id":"d{at}","$ref":"d{}"}}"#, at + 1)).collect();
+        let tower = format!(r#"{{"$ref":"d0","$defs":{{{},"d100":{{"$id":"d100"}}}}}}"#, tower.join(","));
+        assert_eq!(code(&tower).0, "schema_too_deep");
+        let many: Vec<_> = (0..20_000).map(|at| format!(r#""d{at}":{{"$id":"d{at}"}}"#)).collect();
+        assert_eq!(code(&format!(r#"{{"$defs":{{{}}}}}"#, many.join(","))).0, "schema_too_large");
+        let fine = r##"{"properties":{"a":{"$ref":"x"}},"$defs":{"x":{"$id":"x","properties":{"b":{"$ref":"#"}}}}}"##;
+        assert!(Schema::compile(json(fine), &SchemaOptions::default()).is_ok());
     }
 
     #[test]

@@ -82,6 +82,11 @@ impl<'a> Redaction<'a> {
             self.step()?;
             next += 1;
             let Some(keywords) = schema.as_object() else { continue };
+            // What a reference in a part means, only its place could tell.
+            let refers = |keyword: &&str| keywords.contains_key(*keyword);
+            if self.document.has_parts() && ["$ref", "$dynamicRef", "$recursiveRef"].iter().any(refers) {
+                return None;
+            }
             let mut found = Vec::new();
             for (_, reference) in self.document.references(keywords) {
                 match self.document.resolve(reference) {
