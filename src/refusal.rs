@@ -80,6 +80,8 @@ words! {
         AliasConflict = "alias_conflict",
         /// The schema says no.
         Schema = "schema",
+        /// A pattern of the schema could not be checked within its limit of steps.
+        PatternLimit = "pattern_limit",
         /// The call needs its host, and there is none.
         NoHost = "no_host",
         /// The tool could not be reached or started.

@@ -6,7 +6,7 @@ use crate::{
     json::{Json, Pointer},
     refusal::{Code, Reason, Refusal, Violation},
     result::Trace,
-    tools::{Explanation, ShimConflict, Tool},
+    tools::{Explanation, HIDDEN, ShimConflict, Tool},
     wording,
 };
 
@@ -59,7 +59,7 @@ fn without_old_secret(tool: &Tool, received: &Json, (from, to): (&Pointer, &Poin
     let is_secret = tool.arguments.sensitive.iter().any(|secret| to.is_within(secret))
         || to.find(&tool.input.without_secrets(received)) != to.find(received);
     if is_secret && let Some(old) = from.find_mut(&mut shown) {
-        *old = Json::Null;
+        *old = Json::from(HIDDEN);
     }
     shown
 }

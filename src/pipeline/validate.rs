@@ -43,7 +43,8 @@ fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Refusal {
     let explanation = tool.input.explain(value);
     let received = trace.received.as_deref().unwrap_or(value);
     let text = wording::invalid_arguments(tool, &explanation, received, value);
-    let mut refusal = Refusal::new(Code::InvalidArguments, Some(Reason::Schema), text);
+    let reason = if explanation.undecided { Reason::PatternLimit } else { Reason::Schema };
+    let mut refusal = Refusal::new(Code::InvalidArguments, Some(reason), text);
     refusal.violations = explanation.violations;
     refusal.violation_count = explanation.count;
     refusal

@@ -25,6 +25,7 @@ pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
 use reference::{Document, Names};
+pub use secret::HIDDEN;
 
 /// How a schema is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::{MAX_SHOWN, on_one_line, quoted};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
-    tools::{Explanation, Received, Tool},
+    tools::{Explanation, HIDDEN, Received, Tool},
 };
 
 /// Lines for violations.
@@ -89,7 +89,7 @@ fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
 fn hide(mut shown: Json, places: &[Pointer]) -> Json {
     for place in places {
         if let Some(secret) = find_or_ancestor(place, &mut shown) {
-            *secret = Json::from("<redacted>");
+            *secret = Json::from(HIDDEN);
         }
     }
     shown

@@ -128,7 +128,7 @@ fn e3_a_full_echo_is_no_longer_than_what_the_tool_may_answer() {
 #[test]
 fn e3_the_received_block_is_left_out_where_the_contract_says_so() {
     let contract = r#"{"name":"t","parameters":{"type":"object","required":["a"]},"arguments":{"received":"omit"}}"#;
-    assert_eq!(text(contract, "{}"), "Validation failed for tool \"t\":\n  - a: missing\n");
+    assert_eq!(text(contract, "{}"), "Validation failed for tool \"t\":\n  - a: missing");
 }
 
 #[test]
@@ -178,5 +178,38 @@ fn p4_an_old_and_a_new_name_that_differ_are_a_conflict() {
         r#"{"name":"t","parameters":{"type":"object"},"prepare":[{"rename":{"from":"/filePath","to":"/path"}}]}"#;
     let refusal = refusal(contract, br#"{"filePath":"a","path":"b"}"#);
     assert_eq!(refusal.reason.unwrap().as_str(), "alias_conflict");
-    assert!(refusal.text.contains("/filePath: is an old name of /path"), "{}", refusal.text);
+    assert!(refusal.text.contains("  - filePath: is an old name of `path`, and both are present"), "{}", refusal.text);
+}
+
+#[test]
+fn v3_a_pattern_over_its_limit_of_steps_is_an_error_of_its_own() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"p":{"type":"string","pattern":"^(?:(?=a)(?:a|aa))+b$|!$"}}}}"#;
+    let undecided = refusal(contract, format!(r#"{{"p":"{}!"}}"#, "a".repeat(200)).as_bytes());
+    assert_eq!(undecided.reason.unwrap().as_str(), "pattern_limit");
+    assert!(
+        undecided.text.contains("  - p: could not be checked within the limit of steps; expected to match ^("),
+        "{}",
+        undecided.text
+    );
+    let wrong = refusal(contract, br#"{"p":"x"}"#);
+    assert_eq!(wrong.reason.unwrap().as_str(), "schema");
+}
+
+#[test]
+fn e3_a_secret_is_hidden_in_json_text_in_the_place_of_its_object_too() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"n":{"type":"object"}}},"arguments":{"sensitive":["/n/s"]}}"#;
+    let read = text(contract, r#"{"n":"{\"s\":\"topsecret\"}"}"#);
+    assert!(!read.contains("topsecret") && read.contains("\"n\": \"<redacted>\""), "{read}");
+}
+
+#[test]
+fn e3_the_old_name_of_a_secret_is_hidden_in_a_conflict() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"password":{"type":"string","writeOnly":true}}},"prepare":[{"rename":{"from":"/pwd","to":"/password"}}]}"#;
+    let refusal = refusal(contract, br#"{"pwd":"s3cret-a","password":"s3cret-b"}"#);
+    assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
+    assert!(
+        refusal.text.contains("  - pwd: is an old name of `password`, and both are present with different values\n"),
+        "{}",
+        refusal.text
+    );
 }

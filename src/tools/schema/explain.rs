@@ -10,7 +10,7 @@ mod union;
 
 use std::{collections::HashMap, sync::Arc};
 
-use jsonschema::Validator;
+use jsonschema::{Validator, error::ValidationErrorKind};
 
 use budget::Budget;
 
@@ -36,6 +36,8 @@ pub struct Explanation {
     pub violations: Vec<Violation>,
     /// How many there are in all, as far as the walk came.
     pub count: usize,
+    /// A pattern could not be matched within its limit of steps: nobody knows whether the value fits (rule V3).
+    pub undecided: bool,
 }
 
 impl Explanation {
@@ -57,6 +59,7 @@ impl Explanation {
         let kept = other.violations.len();
         other.violations.into_iter().for_each(|violation| self.push(violation));
         self.count += other.count - kept;
+        self.undecided |= other.undecided;
     }
 
     fn is_empty(&self) -> bool {
@@ -279,6 +282,14 @@ impl<'a> Walk<'a> {
     /// Whether the crate accepts the value under a keyword whose value stands in the schema.
     fn keyword_accepts(&mut self, keyword: &'static str, held: &'a Json, value: &Json) -> bool {
         self.leaf_accepts((keyword, std::ptr::from_ref(held).addr()), || held.clone(), value)
+    }
+
+    /// Whether a refused value was only refused because the pattern's engine came to its limit of steps (rule V3).
+    fn gave_up(&self, pattern: &'a Json, value: &Json) -> bool {
+        let key = ("pattern", std::ptr::from_ref(pattern).addr());
+        let Some(Some(validator)) = self.leaves.get(&key) else { return false };
+        let error = validator.validate(value).err();
+        error.is_some_and(|error| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. }))
     }
 
     /// Whether the crate accepts the value under a single keyword; a step, after the last of which it does.

@@ -16,7 +16,7 @@ use super::{
 use crate::json::{Json, Object};
 
 /// What stands in the place of a hidden value.
-const HIDDEN: &str = "<redacted>";
+pub const HIDDEN: &str = "<redacted>";
 /// Schemas that are looked at and patterns that are tried for one redaction; what is left then is hidden.
 const MAX_STEPS: usize = 500_000;
 

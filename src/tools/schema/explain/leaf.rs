@@ -168,7 +168,13 @@ fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<
         && !walk.keyword_accepts("pattern", pattern, spot.value)
     {
         let expected = format!("to match {}", repeated(pattern.as_str().unwrap_or_default()));
-        found.push(spot.violation("pattern", format!("expected {expected}"), expected));
+        let message = if walk.gave_up(pattern, spot.value) {
+            found.undecided = true;
+            format!("could not be checked within the limit of steps; expected {expected}")
+        } else {
+            format!("expected {expected}")
+        };
+        found.push(spot.violation("pattern", message, expected));
     }
     if let Some(format) = keywords.get("format")
         && !walk.keyword_accepts("format", format, spot.value)
