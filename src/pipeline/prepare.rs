@@ -38,12 +38,8 @@ fn refuse(tool: &Tool, received: &Json, conflict: ShimConflict) -> Refusal {
                 hint: None,
             };
             let explanation = Explanation::of(violation.clone());
-            let text = wording::invalid_arguments(
-                tool,
-                &explanation,
-                &without_old_secret(tool, received, (&from, &to)),
-                received,
-            );
+            let shown = without_old_secret(tool, received, (&from, &to));
+            let text = wording::invalid_arguments(tool, &explanation, &shown, &shown);
             Refusal::new(Code::InvalidArguments, Some(Reason::AliasConflict), text).at(violation)
         }
         ShimConflict::TooDeep { at } => {
