@@ -77,6 +77,6 @@ fn json(text: &[u8]) -> Result<Option<Json>> {
     if text.is_empty() {
         return Ok(None);
     }
-    let limits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: true };
+    let limits = ParseLimits::wide();
     Ok(Some(parse(text, &limits)?))
 }

@@ -18,7 +18,7 @@ use toolbooth::{
 use super::{Level, Log, LogFormat, Settings};
 
 /// Levels of nesting at most: what reads and judges arguments goes down level by level, on a stack.
-const MAX_DEPTH: usize = 256;
+const MAX_DEPTH: usize = 128;
 
 /// The format, made once.
 static FORMAT: LazyLock<Format> = LazyLock::new(Format::of::<SettingsFile>);

@@ -125,7 +125,7 @@ fn optional_json(text: &[u8]) -> Result<Option<Json>, String> {
         return Ok(None);
     }
     // A host may nest and write more than a model; the size is bounded by the message.
-    let limits = ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: 1_000_000, allow_nul: true };
+    let limits = ParseLimits { max_keys: 1_000_000, ..ParseLimits::wide() };
     json::parse(text, &limits).map(Some).map_err(|error| format!("not JSON: {error}"))
 }
 

@@ -249,7 +249,7 @@ pub(crate) mod tests {
     fn v2_the_highest_tower_that_is_taken_judges_and_explains_the_deepest_value() {
         on_the_booths_stack(|| {
             for (references, keyword, height) in
-                [(19, "allOf", 1), (38, "not", 0), (4, "allOf", 11), (3, "oneOf", 12), (19, "oneOf", 1)]
+                [(19, "allOf", 1), (38, "not", 0), (4, "allOf", 11), (2, "oneOf", 3), (5, "oneOf", 1)]
             {
                 let schema = schema(&tower(references, keyword, height));
                 // A shim can nest four times as deep as the parser allows.
@@ -276,6 +276,16 @@ pub(crate) mod tests {
         );
         assert!(schema.is_valid(&json("\"a1\"")));
         assert!(!schema.is_valid(&json("\"aa\"")));
+    }
+
+    #[test]
+    fn v3_piles_of_unevaluated_keywords_are_refused_because_they_take_time_without_end() {
+        let pile = |height: usize| {
+            let (open, close) = (r#"{"oneOf":["#, r#",{"const":2}],"unevaluatedProperties":false}"#);
+            format!(r#"{}{{"properties":{{"a":true}}}}{}"#, open.repeat(height), close.repeat(height))
+        };
+        assert!(schema(&pile(5)).is_valid(&json(r#"{"a":1}"#)));
+        assert_eq!(refusal(&pile(18)).0, "schema_too_deep");
     }
 
     #[test]

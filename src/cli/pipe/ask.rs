@@ -19,10 +19,6 @@ use crate::config::LimitsBlock;
 /// The format, made once.
 static FORMAT: LazyLock<Format> = LazyLock::new(Format::of::<Ask>);
 
-/// The line's own text: what a call may send is judged later, by the booth.
-const LIMITS: ParseLimits =
-    ParseLimits { max_depth: 128, max_bytes: usize::MAX, max_keys: usize::MAX, allow_nul: true };
-
 /// One line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -71,7 +67,7 @@ struct AskCall {
 impl Ask {
     /// Reads a line, or says all that is wrong with it.
     pub(super) fn read(line: &[u8]) -> Result<Self, String> {
-        let value = parse(line, &LIMITS).map_err(|error| not_json(&error))?;
+        let value = parse(line, &ParseLimits::wide()).map_err(|error| not_json(&error))?;
         FORMAT.read("", &value).map_err(|notes| notes.iter().map(said).collect::<Vec<_>>().join("; "))
     }
 }

@@ -25,6 +25,9 @@ const MAX_BYTES: usize = 1 << 20;
 /// Schemas that judge the same value one inside the other, whether nested or referred to. The validator and the explanation
 /// recurse through all of them at each level of a value: this number times the value's depth must fit the stack.
 const MAX_HEIGHT: usize = 40;
+/// So many schemas more does one with `unevaluatedProperties` or `unevaluatedItems` count: the validator judges everything below
+/// it several times, so that piles of them take time without end.
+const UNEVALUATED: usize = 5;
 
 /// Proves that a schema may be looked at: everything after this costs what its size allows.
 pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
@@ -192,13 +195,16 @@ impl Proof<'_> {
             return height;
         }
         self.states.insert(place.clone(), State::Following);
-        let mut height = 0;
+        let is_costly =
+            ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| keywords.contains_key(*keyword));
+        let own = if is_costly { UNEVALUATED } else { 0 };
+        let (mut height, depth) = (own, depth + own + 1);
         for (keyword, reference) in self.document.references(keywords) {
-            height = height.max(self.follow_reference(reference, &place.join(keyword), depth + 1));
+            height = height.max(own + self.follow_reference(reference, &place.join(keyword), depth));
         }
         for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
             if let Some(keywords) = inner.schema.as_object() {
-                height = height.max(1 + self.follow(keywords, &inner.place(place), depth + 1));
+                height = height.max(own + 1 + self.follow(keywords, &inner.place(place), depth));
             }
         }
         self.states.insert(place.clone(), State::Followed(height));
@@ -209,7 +215,7 @@ impl Proof<'_> {
         if !std::mem::replace(&mut self.is_too_high, true) {
             let message = format!(
                 "more than {MAX_HEIGHT} schemas judge the same value one inside the other, counting references, `allOf`, `anyOf`, \
-                 `oneOf`, `not`, `if` and `dependentSchemas`: merge some of them"
+                 `oneOf`, `not`, `if` and `dependentSchemas`, and one with `unevaluatedProperties` for several: merge some of them"
             );
             self.notes.push(Note::error("schema_too_deep", place.clone(), message));
         }
