@@ -42,8 +42,6 @@ pub enum Signal {
     Execute(Box<Execution>),
     /// Stop executing this call: its result is given.
     Cancel {
-        /// The batch.
-        batch: Arc<str>,
         /// The call.
         index: u32,
         /// The call's id.
@@ -159,7 +157,7 @@ impl Executor for Host {
         let question = self.outcomes.question((&batch, index), Some(&call_id), Some(progress));
         let Some(question) = question else { return Err(ExecutorError::NotStarted(CLOSED.to_owned())) };
         self.tell(Signal::Execute(Box::new(execution)));
-        let question = question.or_when_given_up(|| self.tell(Signal::Cancel { batch, index, call_id }));
+        let question = question.or_when_given_up(|| self.tell(Signal::Cancel { index, call_id }));
         question.answer().await.unwrap_or_else(|| Err(ExecutorError::Failed(CLOSED.to_owned())))
     }
 }

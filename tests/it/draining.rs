@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tonic::Code;
+use tonic::{Code, transport::Endpoint};
 use toolbooth::grpc::proto::{
     self, ErrorCode, RejectReason, VerdictReason, run_request::Frame as Say, run_response::Frame as Hear,
 };
@@ -99,23 +99,30 @@ async fn a_batch_that_is_still_coming_may_be_finished_within_the_grace() {
 }
 
 #[tokio::test]
-async fn a_booth_that_has_stopped_refuses_connections_and_a_unary_batch_is_cancelled_after_the_grace() {
-    let stand = Stand::serving(booth(TOOLS), SHORT).await;
+async fn a_unary_batch_is_cancelled_after_the_grace_and_then_nobody_is_served_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let script = format!("touch {}; exec sleep 1000", started.display());
+    let contract = serde_json::json!({
+        "name": "sleep", "parameters": {"type": "object"}, "execute": {"command": {"argv": ["sh", "-c", script]}}
+    });
+    let stand = Stand::serving(booth(&contract.to_string()), SHORT).await;
     let mut client = stand.client().await;
     let request = proto::ExecuteBatchRequest {
         batch: Some(proto::Batch { calls: vec![call("a", "sleep", "{}")], ..proto::Batch::default() }),
         ..proto::ExecuteBatchRequest::default()
     };
     let running = tokio::spawn(async move { client.execute_batch(request).await });
-    // The batch is there when its run id cannot be taken; without one, a run that is served after it is sign enough.
     let mut stream = stand.run().await;
-    stream.batch("b1", vec![call("a", "echo", "{}")]).await;
-    stand.stop.cancel();
-    match running.await.unwrap() {
-        Ok(answer) => assert_eq!(code(&answer.into_inner().results[0]), ErrorCode::Cancelled),
-        Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status:?}"),
+    while !started.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    stand.stop.cancel();
+    let answer = running.await.unwrap().unwrap().into_inner();
+    assert_eq!((code(&answer.results[0]), answer.results[0].executed), (ErrorCode::Cancelled, true));
     hear_draining(&mut stream).await;
     assert_unavailable(&mut stream).await;
+    let address = stand.address();
     returned(stand).await;
+    assert!(Endpoint::try_from(address).unwrap().connect().await.is_err(), "nobody listens any more");
 }

@@ -69,10 +69,14 @@ impl Stand {
         Self { folder, stop, server }
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> String {
+        format!("unix://{}", self.folder.path().join("booth.sock").display())
+    }
+
     /// A connection.
     pub(crate) async fn channel(&self) -> Channel {
-        let address = format!("unix://{}", self.folder.path().join("booth.sock").display());
-        Endpoint::try_from(address).unwrap().connect().await.unwrap()
+        Endpoint::try_from(self.address()).unwrap().connect().await.unwrap()
     }
 
     /// A client of the execution service.

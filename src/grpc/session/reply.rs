@@ -82,7 +82,7 @@ impl Replies {
             Signal::Finished(_) if self.delivery == proto::Delivery::Batch => return,
             Signal::Finished(result) => (result.call.index, Frame::CallFinished(encode::result(&result))),
             Signal::Execute(execution) => (execution.call.index, Frame::Execute(encode::execute(&execution))),
-            Signal::Cancel { index, call_id, .. } => {
+            Signal::Cancel { index, call_id } => {
                 let cancel = proto::CancelExecution {
                     call_id: call_id.to_string(),
                     reason: "the result of this call is given".to_owned(),
