@@ -10,7 +10,7 @@ use super::{
 use crate::{
     document::Note,
     excerpt::excerpt,
-    json::Pointer,
+    json::{Json, Pointer},
     tools::{Accept, ArgumentRules, ExecutorSpec, OncePer, Profile},
 };
 
@@ -93,6 +93,19 @@ pub(super) fn acceptance(
         }
     };
     Some(Accept { once_per, in_doubt: block.in_doubt.unwrap_or_default() })
+}
+
+/// An argument that may be missing is no good key: all calls without it share one.
+pub(super) fn check_key(accept: &Accept, input: &Json, remarks: &mut Remarks<'_>) {
+    let OncePer::Argument(place) = &accept.once_per else { return };
+    let required = input.get("required").and_then(Json::as_array).unwrap_or_default();
+    if place.steps().first().is_some_and(|name| !required.contains(&Json::from(name.as_str()))) {
+        let message = format!(
+            "`{}` may be missing, and all submissions without it share one key: make it required",
+            place.dotted()
+        );
+        remarks.add(Note::warning("optional_key", at("accept", "once_per").join("argument"), message));
+    }
 }
 
 /// The idle time and the hard time.

@@ -89,6 +89,9 @@ fn assemble(
     let shim = shim(&contract, &mut remarks);
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
+    if let (Some(accept), Some(input)) = (&accept, &input) {
+        blocks::check_key(accept, input.source(), &mut remarks);
+    }
     let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
 
@@ -247,6 +250,19 @@ mod tests {
         let notes: Vec<_> = report.notes.iter().map(|note| (note.code, note.path.to_string())).collect();
         let expected = ["/arguments/defaults", "/arguments/drop_empty"].map(|path| ("no_effect", path.to_owned()));
         assert_eq!(notes, expected);
+    }
+
+    #[test]
+    fn s1_a_key_that_may_be_missing_is_warned_of() {
+        let keyed = |required: &str| {
+            let text = format!(
+                r#"{{"name":"t","parameters":{{"type":"object","properties":{{"id":{{}}}},"required":[{required}]}},
+                    "accept":{{"once_per":{{"argument":"/id"}}}}}}"#
+            );
+            tool(&text).report.notes.iter().map(|note| note.code).collect::<Vec<_>>()
+        };
+        assert_eq!(keyed(""), ["optional_key"]);
+        assert!(keyed(r#""id""#).is_empty());
     }
 
     #[test]
