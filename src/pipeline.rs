@@ -3,14 +3,20 @@
 //! The order is fixed (rule P1), and types prove it: only [`validate`] makes [`ValidArguments`], only [`policy`] makes an
 //! [`AdmittedCall`], and [`complete`] takes nothing else.
 //!
-//! Nobody outside can forge either: their fields are private (E0423, E0451), and there is no constructor.
+//! Nobody outside can forge either: others may name them,
+//!
+//! ```
+//! fn look(_: &toolbooth::pipeline::AdmittedCall, _: &toolbooth::pipeline::ValidArguments) {}
+//! ```
+//!
+//! but their fields are private, and there is no constructor:
 //!
 //! ```compile_fail,E0423
-//! let forged = toolbooth::pipeline::AdmittedCall(todo!());
+//! let forged = toolbooth::pipeline::AdmittedCall(loop {});
 //! ```
 //!
 //! ```compile_fail,E0451
-//! let forged = toolbooth::pipeline::ValidArguments { tool: todo!(), value: todo!() };
+//! let forged = toolbooth::pipeline::ValidArguments { tool: loop {}, value: loop {} };
 //! ```
 
 mod lookup;

@@ -167,7 +167,7 @@ impl Session {
         match answer(&self.host, (&batch, index)) {
             Ok(Delivery::InTime) => Ok(()),
             Ok(Delivery::Late) => {
-                info!(run = ?self.run.id(), ?batch, index, "an answer came late; it is recorded here and not delivered");
+                info!(run = ?self.run.id(), ?batch, index, "what the host says of this call came late; it is recorded here and not delivered");
                 Ok(())
             }
             Err(unknown) => Err((RejectReason::UnknownCall, unknown.to_string())),
