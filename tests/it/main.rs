@@ -17,6 +17,7 @@ mod limits;
 mod pipe;
 mod pipeline;
 mod policy;
+mod reach;
 mod run_stream;
 mod scale;
 mod serve;
