@@ -26,6 +26,7 @@ use exact::Exact;
 pub use explain::Explanation;
 use reference::{Document, Names};
 pub use secret::HIDDEN;
+pub(in crate::tools) use structure::each_subschema;
 
 /// How a schema is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -99,7 +99,11 @@ pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
 }
 
 /// Visits every schema object, the outer before the inner.
-pub(super) fn each_subschema(schema: &Json, place: &Pointer, visit: &mut impl FnMut(&Object, &Pointer)) {
+pub(in crate::tools) fn each_subschema<'a>(
+    schema: &'a Json,
+    place: &Pointer,
+    visit: &mut impl FnMut(&'a Object, &Pointer),
+) {
     let Some(keywords) = schema.as_object() else { return };
     visit(keywords, place);
     for inner in subschemas(keywords) {
