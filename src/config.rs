@@ -1,5 +1,6 @@
 //! What the program is told beside its arguments: the environment, which nobody else reads, and the settings file of `serve`.
 
+mod blocks;
 mod file;
 
 use std::{
@@ -17,9 +18,11 @@ use serde::Deserialize;
 use toolbooth::{
     json::ParseLimits,
     run::{Capacity, Limits},
+    server::{SocketAccess, Transport},
 };
 
-pub(crate) use file::{LimitsBlock, is_settings, settings_schema};
+pub(crate) use blocks::LimitsBlock;
+pub(crate) use file::{is_settings, settings_schema};
 
 /// Names a log filter such as `debug` or `toolbooth=trace,warn`.
 const LOG: &str = "TOOLBOOTH_LOG";
@@ -34,8 +37,14 @@ pub(crate) const DEFAULT_TCP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::
 pub(crate) struct Settings {
     /// The Unix socket to listen on.
     pub(crate) socket: Option<PathBuf>,
+    /// Who may connect to it.
+    pub(crate) access: SocketAccess,
     /// The TCP address to listen on.
     pub(crate) tcp: Option<SocketAddr>,
+    /// The TCP address where health is told over plain HTTP.
+    pub(crate) diagnostics: Option<SocketAddr>,
+    /// What connections may take.
+    pub(crate) transport: Transport,
     /// Contract files, and folders of them.
     pub(crate) tools: Vec<PathBuf>,
     /// Limits of runs that name none.
@@ -54,7 +63,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             socket: None,
+            access: SocketAccess::default(),
             tcp: None,
+            diagnostics: None,
+            transport: Transport::default(),
             tools: Vec::new(),
             limits: Limits::default(),
             capacity: Capacity::default(),
@@ -79,6 +91,12 @@ impl Log {
     pub(crate) fn or(self, other: Self) -> Self {
         Self { format: self.format.or(other.format), filter: self.filter.or(other.filter) }
     }
+}
+
+/// Reads the mode of a file, in octal.
+pub(crate) fn parse_mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("`{}` is no file mode: write it in octal, like `0660`", text.escape_debug()))
 }
 
 /// How log lines are written.

@@ -4,6 +4,8 @@ mod catalog;
 mod decode;
 mod encode;
 mod execution;
+mod fit;
+mod page;
 mod session;
 mod status;
 mod submissions;
@@ -44,7 +46,7 @@ pub const SERVICES: [&str; 3] = [
 /// The version of the protocol that this booth speaks.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// Bytes of one message: at most so many are taken, and what is sent is cut so that clients take it by default.
+/// Bytes of one message that every client takes by default.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// When the booth stops, and how long its runs have.
@@ -58,11 +60,11 @@ pub struct Stopping {
     pub grace: Duration,
 }
 
-/// The services of a booth.
-pub fn routes(booth: &Arc<Booth>, stopping: &Stopping) -> Routes {
+/// The services of a booth, with messages of so many bytes at most: more are not taken, and what is sent is cut.
+pub fn routes(booth: &Arc<Booth>, stopping: &Stopping, max_message_bytes: usize) -> Routes {
     let mut routes = Routes::builder();
-    routes.add_service(execution::service(Arc::clone(booth), stopping.clone()));
-    routes.add_service(catalog::service(Arc::clone(booth)));
-    routes.add_service(submissions::service(Arc::clone(booth), stopping.drain.clone()));
+    routes.add_service(execution::service(Arc::clone(booth), stopping.clone(), max_message_bytes));
+    routes.add_service(catalog::service(Arc::clone(booth), max_message_bytes));
+    routes.add_service(submissions::service(Arc::clone(booth), stopping.drain.clone(), max_message_bytes));
     routes.routes()
 }

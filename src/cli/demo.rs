@@ -11,7 +11,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
     booth::Booth,
-    server::{self, Listeners},
+    server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_paths},
 };
 
@@ -59,9 +59,12 @@ impl Demo {
             ..of_settings(&settings)?
         };
         let socket = folder.path().join("booth.sock");
-        let listeners = Listeners { unix: Some(server::bind_unix(&socket).await?), tcp: None };
+        let (listener, _file) = server::bind_unix(&socket, SocketAccess::default()).await?;
+        let listeners = Listeners { unix: Some(listener), tcp: None };
         let stop = CancellationToken::new();
-        let serving = tokio::spawn(server::serve(Arc::new(booth), listeners, stop.clone(), Duration::from_secs(1)));
+        let grace = Duration::from_secs(1);
+        let serving = Serving { listeners, diagnostics: None, transport: Transport::default(), grace };
+        let serving = tokio::spawn(server::serve(Arc::new(booth), serving, stop.clone()));
         writeln!(
             out,
             "A booth listens on {}, with the contracts add, read_file and submit_analysis.",

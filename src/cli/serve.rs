@@ -8,13 +8,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
     booth::Booth,
-    server::{self, Listeners},
+    server::{self, Listeners, Serving, SocketFile},
     tools::{Author, LoadOptions, load_paths},
 };
 use tracing::{info, warn};
 
 use super::in_process::{log_report, of_settings};
-use crate::config::{DEFAULT_TCP, Settings};
+use crate::config::{DEFAULT_TCP, Settings, parse_mode};
 
 /// Serve as the sidecar of an agent, on a Unix socket and on loopback TCP at once.
 ///
@@ -36,9 +36,18 @@ pub(super) struct Serve {
     /// Unix socket to listen on
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Permissions of the socket's file, in octal [default: 0660]
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    socket_mode: Option<u32>,
+    /// Group of the socket's file, by its number
+    #[arg(long, value_name = "GID")]
+    socket_group: Option<u32>,
     /// Loopback address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     tcp: Option<SocketAddr>,
+    /// Address that answers /livez and /readyz over plain HTTP, for a kubelet
+    #[arg(long, value_name = "ADDRESS")]
+    diagnostics: Option<SocketAddr>,
     /// How long running batches have after the booth was told to end, for example 20s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     grace: Option<Duration>,
@@ -62,6 +71,9 @@ impl Serve {
         if settings.socket.is_none() && settings.tcp.is_none() {
             settings.tcp = Some(DEFAULT_TCP);
         }
+        settings.access.mode = self.socket_mode.unwrap_or(settings.access.mode);
+        settings.access.group = self.socket_group.or(settings.access.group);
+        settings.diagnostics = self.diagnostics.or(settings.diagnostics);
         settings.grace = self.grace.unwrap_or(settings.grace);
         Ok(settings)
     }
@@ -75,7 +87,7 @@ impl Serve {
         let quarantined = loaded.catalog.len() - served;
         let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
         let booth = Booth { catalog: loaded.catalog, load, ..of_settings(&settings)? };
-        let (listeners, _socket) = bind(&settings, out).await?;
+        let (serving, _socket) = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
         info!(socket = ?settings.socket, tcp = ?settings.tcp, served, quarantined, "serving");
         if served == 0 {
@@ -86,7 +98,7 @@ impl Serve {
         let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
         let watching = tokio::spawn(watch_signals(stop.clone(), hurry.clone())?);
         let code = tokio::select! {
-            served = server::serve(Arc::new(booth), listeners, stop, settings.grace) => {
+            served = server::serve(Arc::new(booth), serving, stop) => {
                 served?;
                 ExitCode::SUCCESS
             }
@@ -111,22 +123,12 @@ fn watch_signals(stop: CancellationToken, hurry: CancellationToken) -> Result<im
     })
 }
 
-/// A socket that is not left behind, however the command ends.
-struct Socket(PathBuf);
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // Somebody may have removed it already.
-        drop(std::fs::remove_file(&self.0));
-    }
-}
-
-/// Binds the listeners, and says where.
-async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Listeners, Option<Socket>)> {
-    let (mut listeners, mut socket) = (Listeners::default(), None);
+/// Binds the listeners, and says where. The socket's file is removed with the second of the two.
+async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Serving, Option<SocketFile>)> {
+    let (mut listeners, mut diagnostics, mut socket) = (Listeners::default(), None, None);
     if let Some(path) = &settings.socket {
-        listeners.unix = Some(server::bind_unix(path).await?);
-        socket = Some(Socket(path.clone()));
+        let (listener, file) = server::bind_unix(path, settings.access).await?;
+        (listeners.unix, socket) = (Some(listener), Some(file));
         writeln!(out, "listening on unix://{}", path.display())?;
     }
     if let Some(address) = settings.tcp {
@@ -134,5 +136,10 @@ async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Listeners, Op
         writeln!(out, "listening on {}", listener.local_addr()?)?;
         listeners.tcp = Some(listener);
     }
-    Ok((listeners, socket))
+    if let Some(address) = settings.diagnostics {
+        let listener = server::bind_diagnostics(address).await?;
+        writeln!(out, "diagnostics on http://{}", listener.local_addr()?)?;
+        diagnostics = Some(listener);
+    }
+    Ok((Serving { listeners, diagnostics, transport: settings.transport, grace: settings.grace }, socket))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 use super::{
-    Fault, MAX_MESSAGE_BYTES, decode, encode,
+    Fault, decode, encode, page,
     proto::{self, tool_catalog_service_server::ToolCatalogServiceServer},
 };
 use crate::{
@@ -13,28 +13,20 @@ use crate::{
     tools::{ContractReport, Entry, load_document},
 };
 
-/// Tools on a page where the caller does not say.
-pub(super) const PAGE: usize = 100;
-/// Most tools on a page.
-pub(super) const MAX_PAGE: usize = 1000;
-
 #[derive(Debug)]
-struct Tools(Arc<Booth>);
+struct Tools {
+    booth: Arc<Booth>,
+    max_message_bytes: usize,
+}
 
-pub(super) fn service(booth: Arc<Booth>) -> ToolCatalogServiceServer<impl Service> {
-    ToolCatalogServiceServer::new(Tools(booth)).max_decoding_message_size(MAX_MESSAGE_BYTES)
+pub(super) fn service(booth: Arc<Booth>, max_message_bytes: usize) -> ToolCatalogServiceServer<impl Service> {
+    ToolCatalogServiceServer::new(Tools { booth, max_message_bytes })
+        .max_decoding_message_size(max_message_bytes)
+        .max_encoding_message_size(max_message_bytes)
 }
 
 /// The generated trait, under the name that says what it is.
 pub(super) use proto::tool_catalog_service_server::ToolCatalogService as Service;
-
-/// How many things a page holds.
-pub(super) fn page_size(asked: u32) -> usize {
-    match usize::try_from(asked).unwrap_or(MAX_PAGE) {
-        0 => PAGE,
-        asked => asked.min(MAX_PAGE),
-    }
-}
 
 #[tonic::async_trait]
 impl Service for Tools {
@@ -45,11 +37,10 @@ impl Service for Tools {
         let request = request.into_inner();
         // The token is the last name of the page before; it stays right when tools come and go.
         let is_next = |name: &str| request.page_token.is_empty() || name > request.page_token.as_str();
-        let mut rest = self.0.catalog.iter().filter(|(name, _)| is_next(name));
-        let tools: Vec<proto::Tool> =
-            rest.by_ref().take(page_size(request.page_size)).map(|(_, entry)| tool(entry)).collect();
-        let last = tools.last().map(|tool| tool.name.clone()).unwrap_or_default();
-        let next_page_token = if rest.next().is_some() { last } else { String::new() };
+        let rest = self.booth.catalog.iter().filter(|(name, _)| is_next(name)).map(|(_, entry)| tool(entry));
+        let (tools, is_last) = page::of(rest, request.page_size, self.max_message_bytes);
+        let last = tools.last().filter(|_| !is_last);
+        let next_page_token = last.map(|last| last.name.clone()).unwrap_or_default();
         Ok(Response::new(proto::ListToolsResponse { tools, next_page_token }))
     }
 
@@ -58,8 +49,8 @@ impl Service for Tools {
         request: Request<proto::GetToolRequest>,
     ) -> Result<Response<proto::GetToolResponse>, Status> {
         let name = request.into_inner().name;
-        let Some(entry) = self.0.catalog.get(&name) else {
-            let nearest = self.0.catalog.nearest(&name, 1);
+        let Some(entry) = self.booth.catalog.get(&name) else {
+            let nearest = self.booth.catalog.nearest(&name, 1);
             let hint = nearest.first().map(|nearest| format!("; the nearest name is `{nearest}`")).unwrap_or_default();
             return Err(Fault::ToolNotFound { name, hint }.into());
         };
@@ -74,7 +65,7 @@ impl Service for Tools {
         if contract.is_empty() {
             return Err(decode::malformed("contract", "it is empty; send one JSON document".to_owned()).into());
         }
-        let reports = load_document(&contract, &self.0.load).reports;
+        let reports = load_document(&contract, &self.booth.load).reports;
         Ok(Response::new(proto::CheckToolResponse { reports: encode::reports(&reports) }))
     }
 }

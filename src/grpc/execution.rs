@@ -7,20 +7,17 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{
-    Fault, MAX_MESSAGE_BYTES, Stopping, decode, encode,
+    Fault, Stopping, decode, encode, fit,
     proto::{self, tool_execution_service_server::ToolExecutionServiceServer},
     session,
 };
 use crate::{
     booth::Booth,
     call::{Finish, ToolCall, is_blank_id},
-    content::{Content, Warning},
-    excerpt::beginning,
     json::Json,
     pipeline::{self, Scope},
-    result::{CallResult, Trace},
+    result::Trace,
     run::{self, Feed, Unobserved, VerdictReason},
-    wording,
 };
 
 /// Serves the execution of calls.
@@ -28,12 +25,17 @@ use crate::{
 struct Execution {
     booth: Arc<Booth>,
     stopping: Stopping,
+    max_message_bytes: usize,
 }
 
-pub(super) fn service(booth: Arc<Booth>, stopping: Stopping) -> ToolExecutionServiceServer<impl Service> {
-    ToolExecutionServiceServer::new(Execution { booth, stopping })
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(usize::MAX)
+pub(super) fn service(
+    booth: Arc<Booth>,
+    stopping: Stopping,
+    max_message_bytes: usize,
+) -> ToolExecutionServiceServer<impl Service> {
+    ToolExecutionServiceServer::new(Execution { booth, stopping, max_message_bytes })
+        .max_decoding_message_size(max_message_bytes)
+        .max_encoding_message_size(max_message_bytes)
 }
 
 /// The generated trait, under the name that says what it is.
@@ -44,7 +46,7 @@ impl Service for Execution {
     type RunStream = Pin<Box<dyn Stream<Item = Result<proto::RunResponse, Status>> + Send>>;
 
     async fn run(&self, request: Request<Streaming<proto::RunRequest>>) -> Result<Response<Self::RunStream>, Status> {
-        let (out, frames) = session::Out::new();
+        let (out, frames) = session::Out::new(self.max_message_bytes);
         let (booth, stopping) = (Arc::clone(&self.booth), self.stopping.clone());
         let session = tokio::spawn(session::serve(booth, stopping, request.into_inner(), out.clone()));
         tokio::spawn(async move {
@@ -79,13 +81,12 @@ impl Service for Execution {
             }
         };
         let (verdict, warning) = encode::verdict(&outcome.verdict);
-        let results = fitting(&outcome.results, verdict.encoded_len());
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
             run_id: opened.run.id().to_string(),
             batch_id: id.to_string(),
-            results: results.iter().map(encode::result).collect(),
+            results: fit::all(&outcome.results, verdict.encoded_len(), self.max_message_bytes),
             verdict: Some(verdict),
             warnings,
             contracts: encode::reports(&opened.reports),
@@ -162,41 +163,4 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
-}
-
-/// Room that an answer needs beside its results.
-const ENVELOPE_BYTES: usize = 64 << 10;
-
-/// The results, cut so that one message holds them all: a call that ran must not lose its answer to a transport limit.
-fn fitting(results: &[Arc<CallResult>], verdict_bytes: usize) -> Vec<CallResult> {
-    let sizes: Vec<usize> = results.iter().map(|result| encode::result(result).encoded_len()).collect();
-    let room = MAX_MESSAGE_BYTES.saturating_sub(ENVELOPE_BYTES + verdict_bytes);
-    let is_over = sizes.iter().sum::<usize>() > room;
-    let share = room / results.len().max(1);
-    let fit = |(result, size): (&Arc<CallResult>, usize)| {
-        if is_over && size > share { cut(result, size, share) } else { (**result).clone() }
-    };
-    results.iter().zip(sizes).map(fit).collect()
-}
-
-/// What is left of a result that is too large for its share of a unary answer: the beginning of its text, and no more than
-/// the share.
-fn cut(result: &CallResult, size: usize, share: usize) -> CallResult {
-    let message =
-        format!("the result of {size} bytes does not fit a unary answer; use the Run stream for large results");
-    let text = beginning(&result.text(), share / 4).to_owned();
-    let mut small = result.clone();
-    small.content = vec![Content::text(format!("{text}{}", wording::cut_marker(size)))];
-    small.structured = None;
-    small.details = None;
-    small.trace = Trace::default();
-    let name = beginning(&small.call.name, share / 8).into();
-    small.call = Arc::new(ToolCall { name, arguments: bytes::Bytes::new(), ..(*small.call).clone() });
-    if let Some(error) = &mut small.error {
-        error.text = text;
-        error.violations = Vec::new();
-        error.developer = None;
-    }
-    small.warnings = vec![Warning { code: "output_truncated", message }];
-    small
 }

@@ -13,7 +13,7 @@ pub enum Fault {
     #[error("the first frame of a run must be `open`")]
     NotOpened,
     /// A frame is no frame: too large, or not what the protocol says. What comes after it cannot be told apart any more.
-    #[error("a frame could not be read: {0}; a frame has at most {max} bytes", max = super::MAX_MESSAGE_BYTES)]
+    #[error("a frame could not be read: {0}")]
     Unreadable(String),
     /// The stream said nothing.
     #[error("no frame came within {}; the first one must be `open`", humantime::format_duration(*.0))]

@@ -2,16 +2,13 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use super::{
-    Fault, MAX_MESSAGE_BYTES,
-    catalog::page_size,
-    decode, encode,
+    Fault, decode, encode, page,
     proto::{self, submission_service_server::SubmissionServiceServer},
 };
 use crate::{booth::Booth, ports::Submission};
@@ -21,10 +18,17 @@ struct Submissions {
     booth: Arc<Booth>,
     /// The booth is about to stop: watches end.
     drain: CancellationToken,
+    max_message_bytes: usize,
 }
 
-pub(super) fn service(booth: Arc<Booth>, drain: CancellationToken) -> SubmissionServiceServer<impl Service> {
-    SubmissionServiceServer::new(Submissions { booth, drain })
+pub(super) fn service(
+    booth: Arc<Booth>,
+    drain: CancellationToken,
+    max_message_bytes: usize,
+) -> SubmissionServiceServer<impl Service> {
+    SubmissionServiceServer::new(Submissions { booth, drain, max_message_bytes })
+        .max_decoding_message_size(max_message_bytes)
+        .max_encoding_message_size(max_message_bytes)
 }
 
 /// The generated trait, under the name that says what it is.
@@ -72,12 +76,11 @@ impl Service for Submissions {
             })?,
         };
         let accepted = self.accepted(&request.task, after).await?;
-        let page = page(&accepted, page_size(request.page_size));
-        let last = page.last().filter(|_| page.len() < accepted.len());
-        Ok(Response::new(proto::ListSubmissionsResponse {
-            submissions: page.iter().map(encode::submission).collect(),
-            next_page_token: last.map(|last| last.sequence.to_string()).unwrap_or_default(),
-        }))
+        let encoded = accepted.iter().map(encode::submission);
+        let (submissions, is_last) = page::of(encoded, request.page_size, self.max_message_bytes);
+        let last = submissions.last().filter(|_| !is_last);
+        let next_page_token = last.map(|last| last.sequence.to_string()).unwrap_or_default();
+        Ok(Response::new(proto::ListSubmissionsResponse { submissions, next_page_token }))
     }
 
     async fn watch_submissions(
@@ -89,20 +92,6 @@ impl Service for Submissions {
         tokio::spawn(watch(self.clone(), request, out));
         Ok(Response::new(Box::pin(ReceiverStream::new(submissions))))
     }
-}
-
-/// Bytes of a page: less than a message may have.
-const PAGE_BYTES: usize = MAX_MESSAGE_BYTES / 2;
-
-/// The first submissions, as many as were asked for and fit one answer; at least one.
-fn page(accepted: &[Submission], size: usize) -> &[Submission] {
-    let bytes = |submission: &Submission| encode::submission(submission).encoded_len();
-    let sizes = accepted.iter().take(size).map(bytes).scan(0_usize, |sum, bytes| {
-        *sum += bytes;
-        Some(*sum)
-    });
-    let fitting = sizes.take_while(|sum| *sum <= PAGE_BYTES).count();
-    accepted.get(..fitting.max(1).min(accepted.len())).unwrap_or_default()
 }
 
 type Out = mpsc::Sender<Result<proto::WatchSubmissionsResponse, Status>>;

@@ -21,7 +21,7 @@ use toolbooth::{
     ledgers::MemoryLedger,
     ports::SystemClock,
     run::{Capacity, Limits},
-    server::{self, Listeners},
+    server::{self, Listeners, Serving, SocketAccess, SocketFile, Transport},
     tools::{Author, LoadOptions, load_document},
 };
 
@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A running booth.
 pub(crate) struct Stand {
     folder: TempDir,
+    _socket: SocketFile,
     pub(crate) stop: CancellationToken,
     pub(crate) server: tokio::task::JoinHandle<()>,
 }
@@ -60,13 +61,20 @@ impl Stand {
 
     /// Serves this booth.
     pub(crate) async fn serving(booth: Booth, grace: Duration) -> Self {
+        Self::limited(booth, grace, Transport::default()).await
+    }
+
+    /// Serves this booth within these limits.
+    pub(crate) async fn limited(booth: Booth, grace: Duration, transport: Transport) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let unix = server::bind_unix(&folder.path().join("booth.sock")).await.unwrap();
+        let path = folder.path().join("booth.sock");
+        let (unix, socket) = server::bind_unix(&path, SocketAccess::default()).await.unwrap();
         let stop = CancellationToken::new();
         let listeners = Listeners { unix: Some(unix), tcp: None };
-        let serving = server::serve(Arc::new(booth), listeners, stop.clone(), grace);
+        let serving = Serving { listeners, diagnostics: None, transport, grace };
+        let serving = server::serve(Arc::new(booth), serving, stop.clone());
         let server = tokio::spawn(async move { Box::pin(serving).await.unwrap() });
-        Self { folder, stop, server }
+        Self { folder, _socket: socket, stop, server }
     }
 
     /// Where it listens.

@@ -26,20 +26,26 @@ pub(in crate::grpc) struct Out {
     frames: mpsc::Sender<(Frame, Option<OwnedSemaphorePermit>)>,
     room: Arc<Semaphore>,
     max_bytes: u32,
+    max_message_bytes: usize,
 }
 
 impl Out {
     /// A way out, and what comes out of it.
-    pub(in crate::grpc) fn new() -> (Self, impl Stream<Item = Frame>) {
-        Self::with_room(BYTES_WAITING)
+    pub(in crate::grpc) fn new(max_message_bytes: usize) -> (Self, impl Stream<Item = Frame>) {
+        Self::with_room(BYTES_WAITING, max_message_bytes)
     }
 
-    fn with_room(max_bytes: u32) -> (Self, impl Stream<Item = Frame>) {
+    fn with_room(max_bytes: u32, max_message_bytes: usize) -> (Self, impl Stream<Item = Frame>) {
         let (frames, waiting) = mpsc::channel(FRAMES_WAITING);
         let room = Arc::new(Semaphore::new(usize::try_from(max_bytes).unwrap_or(Semaphore::MAX_PERMITS)));
         // The room of a frame is free again when it is taken.
         let taken = ReceiverStream::new(waiting).map(|(frame, _room)| frame);
-        (Self { frames, room, max_bytes }, taken)
+        (Self { frames, room, max_bytes, max_message_bytes }, taken)
+    }
+
+    /// Bytes that a frame may have.
+    pub(super) fn max_message_bytes(&self) -> usize {
+        self.max_message_bytes
     }
 
     /// Sends a frame, as soon as there is room for it. A host that is gone hears nothing; the session sees that by itself.
@@ -73,7 +79,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_bounded_by_its_size_and_one_frame_always_fits() {
-        let (out, taken) = Out::with_room(1000);
+        let (out, taken) = Out::with_room(1000, 10_000);
         tokio::pin!(taken);
         out.send(frame(600)).await;
         assert!(out.send(frame(600)).now_or_never().is_none(), "no room for both");
@@ -86,7 +92,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_waits_for_a_host_that_is_gone() {
-        let (out, taken) = Out::with_room(10);
+        let (out, taken) = Out::with_room(10, 10_000);
         out.send(frame(600)).await;
         drop(taken);
         out.closed().await;

@@ -9,7 +9,7 @@ use super::Out;
 use crate::{
     excerpt::excerpt,
     grpc::{
-        encode,
+        encode, fit,
         proto::{self, PolicyStage, RejectReason, run_response::Frame},
     },
     host::Signal,
@@ -80,7 +80,9 @@ impl Replies {
                 (index, Frame::Progress(progress))
             }
             Signal::Finished(_) if self.delivery == proto::Delivery::Batch => return,
-            Signal::Finished(result) => (result.call.index, Frame::CallFinished(encode::result(&result))),
+            Signal::Finished(result) => {
+                (result.call.index, Frame::CallFinished(fit::one(&result, self.out.max_message_bytes())))
+            }
             Signal::Execute(execution) => (execution.call.index, Frame::Execute(encode::execute(&execution))),
             Signal::Cancel { index, call_id } => {
                 let cancel = proto::CancelExecution {
@@ -118,7 +120,7 @@ impl Replies {
     /// All results in call order, in as many frames as it takes.
     async fn results(&self, batch: &str, results: &[Arc<CallResult>]) {
         let (mut part, mut size) = (Vec::new(), 0);
-        for result in results.iter().map(|result| encode::result(result)) {
+        for result in results.iter().map(|result| fit::one(result, self.out.max_message_bytes())) {
             let more = result.encoded_len();
             if size + more > RESULTS_BYTES && !part.is_empty() {
                 let results = std::mem::take(&mut part);
