@@ -9,6 +9,7 @@ mod stand;
 mod batches;
 mod call;
 mod check;
+mod connections;
 mod corpus;
 mod cuts;
 mod draining;

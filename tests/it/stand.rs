@@ -89,18 +89,12 @@ impl Stand {
 
     /// A client of the execution service.
     pub(crate) async fn client(&self) -> ToolExecutionServiceClient<Channel> {
-        ToolExecutionServiceClient::new(self.channel().await).max_decoding_message_size(usize::MAX)
+        ToolExecutionServiceClient::new(self.channel().await)
     }
 
     /// An open run.
     pub(crate) async fn open(&self, open: Open) -> Stream {
-        let mut stream = self.stream().await;
-        stream.say(Say::Open(open));
-        stream.opened = match stream.hear().await.frame {
-            Some(Hear::Opened(opened)) => opened,
-            other => panic!("expected opened, got {other:?}"),
-        };
-        stream
+        self.stream().await.open(open).await
     }
 
     /// An open run with nothing special about it.
@@ -110,10 +104,7 @@ impl Stand {
 
     /// A stream on which nothing was said.
     pub(crate) async fn stream(&self) -> Stream {
-        let (say, frames) = mpsc::unbounded_channel();
-        let requests = UnboundedReceiverStream::new(frames);
-        let hear = self.client().await.run(requests).await.unwrap().into_inner();
-        Stream { say: Some(say), hear, opened: proto::Opened::default(), results: Vec::new() }
+        Stream::over(self.channel().await).await
     }
 }
 
@@ -127,6 +118,24 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// A stream over a connection, on which nothing was said.
+    pub(crate) async fn over(channel: Channel) -> Self {
+        let (say, frames) = mpsc::unbounded_channel();
+        let requests = UnboundedReceiverStream::new(frames);
+        let hear = ToolExecutionServiceClient::new(channel).run(requests).await.unwrap().into_inner();
+        Self { say: Some(say), hear, opened: proto::Opened::default(), results: Vec::new() }
+    }
+
+    /// Opens the run.
+    pub(crate) async fn open(mut self, open: Open) -> Self {
+        self.say(Say::Open(open));
+        self.opened = match self.hear().await.frame {
+            Some(Hear::Opened(opened)) => opened,
+            other => panic!("expected opened, got {other:?}"),
+        };
+        self
+    }
+
     /// Says something about no batch.
     pub(crate) fn say(&self, frame: Say) {
         self.send(RunRequest { frame: Some(frame), ..RunRequest::default() });
