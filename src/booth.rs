@@ -96,7 +96,9 @@ impl Booth {
         let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
         let mut executors = self.executors.clone();
         if let Some(host) = request.host {
-            hooks.push(Arc::<Host>::clone(&host));
+            if host.asks.before || host.asks.after {
+                hooks.push(Arc::<Host>::clone(&host));
+            }
             executors = executors.with_host(host);
         }
         let run = Run::open(RunOptions {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::json::Json;
+use crate::json::SharedJson;
 
 /// One piece of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,9 +75,9 @@ pub struct ToolOutput {
     /// What the model reads; may be empty.
     pub content: Vec<Content>,
     /// The structured result.
-    pub structured: Option<Json>,
+    pub structured: Option<SharedJson>,
     /// For the host only.
-    pub details: Option<Json>,
+    pub details: Option<SharedJson>,
     /// Whether the tool failed.
     pub is_error: bool,
     /// Whether the run may end; `None` leaves it to the contract.

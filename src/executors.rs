@@ -16,9 +16,9 @@ use async_trait::async_trait;
 
 use crate::{
     content::ToolOutput,
-    json::Json,
+    json::SharedJson,
     ports::{Execution, Executor, ExecutorError, ProgressSender},
-    tools::ExecutorSpec,
+    tools::{ExecutorSpec, Tool},
     wording,
 };
 
@@ -39,8 +39,16 @@ pub struct Executors {
 
 impl Executors {
     /// Executors without a host. Programs may inherit variables of `environment` as far as their contract names them.
-    pub fn new(environment: BTreeMap<OsString, OsString>) -> Result<Self, HttpClientError> {
-        Ok(Self { http: HttpTools::new()?, programs: Programs::new(environment), host: None })
+    pub fn new(environment: BTreeMap<OsString, OsString>) -> Self {
+        Self { http: HttpTools::default(), programs: Programs::new(environment), host: None }
+    }
+
+    /// Makes what these tools need and can be missing on a machine, so that it is said before the first call.
+    pub fn provide<'a>(&self, tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Result<(), HttpClientError> {
+        if tools.into_iter().any(|tool| matches!(tool.executor, ExecutorSpec::Http(_))) {
+            self.http.client()?;
+        }
+        Ok(())
     }
 
     /// The same executors, with a host to ask.
@@ -59,7 +67,7 @@ impl Executor for Executors {
                 host.execute(execution, progress).await
             }
             ExecutorSpec::Http(spec) => {
-                self.http.run(spec, Request::of(&execution).to_text(), &execution.idempotency_key).await
+                self.http.run(spec, Request::of(&execution).to_text(), &execution.idempotency_key()).await
             }
             ExecutorSpec::Command(spec) => self.programs.run(spec, &Request::of(&execution).to_text()).await,
             ExecutorSpec::Submit => Ok(submit(&execution.arguments)),
@@ -69,13 +77,13 @@ impl Executor for Executors {
 }
 
 /// Keeps the value; whether the run may end is the contract's word.
-fn submit(arguments: &Json) -> ToolOutput {
+fn submit(arguments: &SharedJson) -> ToolOutput {
     ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text(wording::SUBMITTED) }
 }
 
 /// Hands the arguments back, and never ends a run.
-fn echo(arguments: &Json) -> ToolOutput {
-    ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text(arguments.to_text()) }
+fn echo(arguments: &SharedJson) -> ToolOutput {
+    ToolOutput { structured: Some(arguments.clone()), ..ToolOutput::text(arguments.text()) }
 }
 
 #[cfg(test)]
@@ -85,8 +93,8 @@ mod tests {
 
     const EXACT: &str = r#"{"id":12345678901234567890,"rate":1.50}"#;
 
-    fn arguments() -> Json {
-        parse(EXACT.as_bytes(), &ParseLimits::default()).unwrap()
+    fn arguments() -> SharedJson {
+        parse(EXACT.as_bytes(), &ParseLimits::default()).unwrap().into()
     }
 
     #[test]
@@ -107,7 +115,7 @@ mod tests {
     #[test]
     fn what_programs_could_inherit_is_not_shown() {
         let environment = BTreeMap::from([("TOKEN".into(), "s3cret".into())]);
-        let shown = format!("{:?}", Executors::new(environment).unwrap());
+        let shown = format!("{:?}", Executors::new(environment));
         assert!(!shown.contains("s3cret"), "{shown}");
     }
 }

@@ -60,7 +60,8 @@ pub struct Host {
     outcomes: Waiting<Result<ToolOutput, ExecutorError>>,
     decisions: Waiting<Result<Decision, HookError>>,
     overrides: Waiting<Result<Override, HookError>>,
-    asks: Asks,
+    /// When it wants to be asked.
+    pub asks: Asks,
 }
 
 /// When the host wants to be asked.

@@ -6,6 +6,8 @@ mod number;
 mod parse;
 mod pointer;
 mod print;
+mod scan;
+mod shared;
 
 use std::{fmt, sync::Arc};
 
@@ -14,6 +16,7 @@ use indexmap::IndexMap;
 pub use number::Number;
 pub use parse::{ParseError, ParseErrorKind, ParseLimits, parse};
 pub use pointer::Pointer;
+pub use shared::SharedJson;
 
 /// The members of an object, in the order in which they were sent.
 pub type Object = IndexMap<Arc<str>, Json, ahash::RandomState>;

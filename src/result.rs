@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     call::ToolCall,
     content::{Content, Warning},
-    json::Json,
+    json::SharedJson,
     refusal::{Refusal, Repair},
 };
 
@@ -13,11 +13,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
     /// What the model's text says, once it is parsed.
-    pub received: Option<Arc<Json>>,
+    pub received: Option<SharedJson>,
     /// After the prepare shim: the same value where it changed nothing.
-    pub prepared: Option<Arc<Json>>,
+    pub prepared: Option<SharedJson>,
     /// Validated: present if and only if validation passed.
-    pub arguments: Option<Arc<Json>>,
+    pub arguments: Option<SharedJson>,
     /// Every change between the model's text and the executed arguments.
     pub repairs: Vec<Repair>,
 }
@@ -43,9 +43,9 @@ pub struct CallResult {
     /// What the model reads; never empty.
     pub content: Vec<Content>,
     /// The tool's structured result.
-    pub structured: Option<Json>,
+    pub structured: Option<SharedJson>,
     /// For the host only.
-    pub details: Option<Json>,
+    pub details: Option<SharedJson>,
     /// What the host should know though the result stands.
     pub warnings: Vec<Warning>,
     /// From preflight to result.

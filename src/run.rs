@@ -1,6 +1,7 @@
 //! A run: many calls in batches, with limits over all of them, and a verdict after each batch.
 
 mod batch;
+mod calls;
 mod delivery;
 mod duplicates;
 mod feed;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, field::MakeExt as _, fmt::format};
 
 use crate::config::{Level, Log, LogFormat};
 
@@ -13,8 +13,15 @@ pub(crate) fn start(log: Log, level: Level) -> anyhow::Result<()> {
     let filter = EnvFilter::builder().parse(&filter).with_context(|| format!("`{filter}` is no log filter"))?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
     let started = match log.format.unwrap_or_default() {
-        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        LogFormat::Text => {
+            // Without the colours of the standard one: the fields of a span are written for every call, even if no line is.
+            let fields = format::debug_fn(|out, field, value| match field.name() {
+                "message" => write!(out, "{value:?}"),
+                name => write!(out, "{name}={value:?}"),
+            });
+            lines.fmt_fields(fields.delimited(" ")).with_ansi(io::stderr().is_terminal()).try_init()
+        }
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).try_init(),
     };
     started.map_err(|error| anyhow::anyhow!("logging cannot be started: {error}"))
 }

@@ -10,13 +10,12 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
-    booth::Booth,
     server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_paths},
 };
 
 use self::conversation::{Call, Conversation};
-use super::{in_process::of_settings, remote};
+use super::{in_process, remote};
 use crate::config::Settings;
 
 /// Watch the booth work: two conversations over real gRPC.
@@ -52,12 +51,8 @@ impl Demo {
             fs::write(folder.path().join(name), contract)?;
         }
         let loaded = load_paths(&[folder.path().to_owned()], &LoadOptions::default())?;
-        let settings = Settings::default();
-        let booth = Booth {
-            catalog: loaded.catalog,
-            load: LoadOptions { author: Author::Host, ..LoadOptions::default() },
-            ..of_settings(&settings)?
-        };
+        let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
+        let booth = in_process::booth(&Settings::default(), loaded.catalog, load)?;
         let socket = folder.path().join("booth.sock");
         let (listener, _file) = server::bind_unix(&socket, SocketAccess::default()).await?;
         let listeners = Listeners { unix: Some(listener), tcp: None };

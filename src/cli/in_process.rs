@@ -65,21 +65,23 @@ impl Tools {
         };
         let Loaded { catalog, reports } = load_paths(&self.paths, &load)?;
         reports.iter().for_each(log_report);
-        Ok(Booth { catalog, load, ..of_settings(&Settings::default())? })
+        booth(&Settings::default(), catalog, load)
     }
 }
 
-/// A booth without tools. Contracts that are added to it are the operator's.
-pub(super) fn of_settings(settings: &Settings) -> anyhow::Result<Booth> {
+/// A booth of these tools. Contracts that are added to it are read as `load` says.
+pub(super) fn booth(settings: &Settings, catalog: Catalog, load: LoadOptions) -> anyhow::Result<Booth> {
+    let executors = Executors::new(config::environment());
+    executors.provide(catalog.served())?;
     Ok(Booth {
-        catalog: Catalog::default(),
-        executors: Executors::new(config::environment())?,
+        catalog,
+        executors,
         ledger: Arc::new(MemoryLedger::default()),
         clock: Arc::new(SystemClock),
         limits: settings.limits.clone(),
         capacity: settings.capacity,
         parse_limits: settings.arguments.clone(),
-        load: LoadOptions::default(),
+        load,
         open_runs: OpenRuns::default(),
     })
 }

@@ -7,13 +7,12 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
-    booth::Booth,
     server::{self, Listeners, Serving, SocketFile},
     tools::{Author, LoadOptions, load_paths},
 };
 use tracing::{info, warn};
 
-use super::in_process::{log_report, of_settings};
+use super::in_process::{self, log_report};
 use crate::config::{DEFAULT_TCP, Settings, parse_mode};
 
 /// Serve as the sidecar of an agent, on a Unix socket and on loopback TCP at once.
@@ -81,12 +80,15 @@ impl Serve {
     /// Serves until a signal ends it.
     pub(super) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
         let settings = self.settings()?;
+        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+        // Before anybody can see the booth: whoever sees it may end it.
+        let watching = tokio::spawn(watch_signals(stop.clone(), hurry.clone())?);
         let loaded = load_paths(&settings.tools, &LoadOptions::default())?;
         loaded.reports.iter().for_each(log_report);
         let served = loaded.catalog.served().count();
         let quarantined = loaded.catalog.len() - served;
         let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
-        let booth = Booth { catalog: loaded.catalog, load, ..of_settings(&settings)? };
+        let booth = in_process::booth(&settings, loaded.catalog, load)?;
         let (serving, _socket) = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
         info!(socket = ?settings.socket, tcp = ?settings.tcp, served, quarantined, "serving");
@@ -95,8 +97,6 @@ impl Serve {
         }
         writeln!(out, "stop with Ctrl-C; running batches have {}", humantime::format_duration(settings.grace))?;
         out.flush()?;
-        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
-        let watching = tokio::spawn(watch_signals(stop.clone(), hurry.clone())?);
         let code = tokio::select! {
             served = server::serve(Arc::new(booth), serving, stop) => {
                 served?;

@@ -75,7 +75,7 @@ pub(super) fn result(result: &CallResult) -> Shown {
         terminate: result.terminate,
         replayed: result.replayed,
         text: result.text(),
-        structured: result.structured.clone(),
+        structured: result.structured.as_deref().cloned(),
         raw_arguments: result.call.arguments.clone(),
         arguments: result.trace.arguments.as_deref().cloned(),
         repairs: result.trace.repairs.iter().map(own_repair).collect(),

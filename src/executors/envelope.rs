@@ -31,7 +31,7 @@ use bytes::Bytes;
 use crate::{
     content::{Blob, Content, Resource, ResourceBody, ToolOutput},
     excerpt::excerpt,
-    json::{Json, Object},
+    json::{Json, Object, SharedJson},
     ports::ExecutorError,
 };
 
@@ -68,15 +68,15 @@ pub(super) fn read(mut members: Object) -> Result<ToolOutput, ExecutorError> {
         return Err(invalid(&excerpt(stranger), "absent, as an answer with `is_error` has no keys of its own"));
     }
     let mut take = |key| members.swap_remove(key).filter(|value| *value != Json::Null);
-    let structured = take("structured").or_else(|| take("structuredContent"));
+    let structured = take("structured").or_else(|| take("structuredContent")).map(SharedJson::from);
     Ok(ToolOutput {
         content: match take("content") {
             Some(content) => read_content(content)?,
-            None => structured.iter().map(|value| Content::text(value.to_text())).collect(),
+            None => structured.iter().map(|value| Content::text(value.text())).collect(),
         },
         is_error: truth("is_error", take("is_error").or_else(|| take("isError")))?.unwrap_or(false),
         terminate: truth("terminate", take("terminate"))?,
-        details: take("details"),
+        details: take("details").map(SharedJson::from),
         structured,
         warnings: Vec::new(),
         full_bytes: None,

@@ -11,7 +11,11 @@
 //! - No connection, or a request that cannot be built: the tool was not started.
 //! - A connection that fails after that: the tool failed, and something may have happened.
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
@@ -37,13 +41,23 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 #[error("the HTTP client for tools could not be built")]
 pub struct HttpClientError(#[source] Box<dyn Error + Send + Sync>);
 
-/// Posts calls. Clones share one pool of connections.
-#[derive(Debug, Clone)]
-pub(super) struct HttpTools(Client);
+/// Posts calls. Clones share one pool of connections. It is made when it is first needed: a booth without such a tool reads no
+/// certificates.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HttpTools(Arc<OnceLock<Client>>);
 
 impl HttpTools {
+    /// The client; the first time it is made.
+    pub(super) fn client(&self) -> Result<&Client, HttpClientError> {
+        if let Some(client) = self.0.get() {
+            return Ok(client);
+        }
+        let client = Self::new_client()?;
+        Ok(self.0.get_or_init(|| client))
+    }
+
     /// A client of its own, whatever TLS provider the process has installed.
-    pub(super) fn new() -> Result<Self, HttpClientError> {
+    fn new_client() -> Result<Client, HttpClientError> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls().map_err(|error| HttpClientError(error.into()))?)
             .redirect(reqwest::redirect::Policy::none())
@@ -54,7 +68,7 @@ impl HttpTools {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_TIMEOUT)
             .build();
-        client.map(Self).map_err(|error| HttpClientError(error.into()))
+        client.map_err(|error| HttpClientError(error.into()))
     }
 
     /// Posts a request and reads the response.
@@ -80,7 +94,8 @@ impl HttpTools {
         // Last, because what is sent and its key are not the contract's to say.
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(IDEMPOTENCY_KEY, header_value(&IDEMPOTENCY_KEY, idempotency_key)?);
-        Ok(self.0.post(&spec.url).headers(headers).body(request))
+        let client = self.client().map_err(|error| ExecutorError::NotStarted(error.to_string()))?;
+        Ok(client.post(&spec.url).headers(headers).body(request))
     }
 }
 
@@ -176,7 +191,7 @@ mod tests {
     }
 
     async fn run(spec: &HttpSpec) -> Result<ToolOutput, ExecutorError> {
-        HttpTools::new().unwrap().run(spec, REQUEST.to_owned(), "run/batch/0").await
+        HttpTools::default().run(spec, REQUEST.to_owned(), "run/batch/0").await
     }
 
     /// What becomes of a call that is answered so.

@@ -40,7 +40,7 @@ pub(super) struct Request<'a> {
     call: &'a ToolCall,
     place: &'a BatchPlace,
     attempt: u32,
-    idempotency_key: &'a str,
+    idempotency_key: Cow<'a, str>,
     deadline: Option<Duration>,
     arguments: &'a Json,
 }
@@ -53,7 +53,7 @@ impl<'a> Request<'a> {
             call: &execution.call,
             place: &execution.place,
             attempt: execution.attempt,
-            idempotency_key: &execution.idempotency_key,
+            idempotency_key: execution.idempotency_key(),
             deadline: execution.deadline,
             arguments: &execution.arguments,
         }
@@ -144,7 +144,7 @@ impl Answer {
         let output = match self.json()? {
             Some(Json::Object(members)) if envelope::is_envelope(&members) => envelope::read(members)?,
             Some(value @ (Json::Object(_) | Json::Array(_))) => {
-                ToolOutput { structured: Some(value), ..ToolOutput::text(self.text) }
+                ToolOutput { structured: Some(value.into()), ..ToolOutput::text(self.text) }
             }
             Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) | None => {
                 ToolOutput { content: text_or_nothing(self.text), ..ToolOutput::default() }
@@ -233,7 +233,7 @@ mod tests {
             call: &call,
             place: &BatchPlace { run: "r1".into(), batch: "b1".into() },
             attempt: 3,
-            idempotency_key: "key",
+            idempotency_key: "key".into(),
             deadline: Some(Duration::from_secs(30)),
             arguments: &parse(arguments.as_bytes(), &LIMITS).unwrap(),
         };
@@ -257,7 +257,7 @@ mod tests {
     fn another_object_or_array_is_text_and_structured() {
         for text in [r#" {"id": 12345678901234567890, "x": 1.50}"#, "[1,\n2]", "{}", r#"{"content":"a","id":1}"#] {
             let value = parse(text.as_bytes(), &LIMITS).unwrap();
-            assert_eq!(output(text), ToolOutput { structured: Some(value), ..ToolOutput::text(text) }, "{text}");
+            assert_eq!(output(text), ToolOutput { structured: Some(value.into()), ..ToolOutput::text(text) }, "{text}");
         }
         let exact = output(r#"{"id":12345678901234567890}"#).structured.unwrap();
         assert_eq!(exact.to_text(), r#"{"id":12345678901234567890}"#);

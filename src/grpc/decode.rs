@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use super::{Fault, proto};
 use uuid::Uuid;
 
-use super::{Fault, proto};
 use crate::{
     booth::OpenRun,
     call::{Batch, Finish, Mode, ToolCall},
     content::{Blob, Content, Progress, Resource, ResourceBody, ToolOutput},
-    json::{self, Json, ParseLimits},
+    json::{self, Json, ParseLimits, SharedJson},
     ports::{Decision, ExecutorError, HookError, Override},
     run::Limits,
 };
@@ -119,6 +119,11 @@ pub(super) fn duration(field: &'static str, duration: prost_types::Duration) -> 
     duration.try_into().map_err(|error: prost_types::DurationError| malformed(field, error.to_string()))
 }
 
+/// The same, for a value that goes on to others.
+fn shared_json(text: &[u8]) -> Result<Option<SharedJson>, String> {
+    Ok(optional_json(text)?.map(SharedJson::from))
+}
+
 /// JSON text; empty for none.
 fn optional_json(text: &[u8]) -> Result<Option<Json>, String> {
     if text.is_empty() {
@@ -134,8 +139,8 @@ pub(super) fn outcome(outcome: proto::ToolOutcome) -> Result<ToolOutput, Executo
     let invalid = |field: &str, problem: String| ExecutorError::InvalidResult(format!("{field}: {problem}"));
     Ok(ToolOutput {
         content: content(outcome.content).map_err(|problem| invalid("content", problem))?,
-        structured: optional_json(&outcome.structured).map_err(|problem| invalid("structured", problem))?,
-        details: optional_json(&outcome.details).map_err(|problem| invalid("details", problem))?,
+        structured: shared_json(&outcome.structured).map_err(|problem| invalid("structured", problem))?,
+        details: shared_json(&outcome.details).map_err(|problem| invalid("details", problem))?,
         is_error: outcome.is_error,
         terminate: outcome.terminate,
         warnings: Vec::new(),
@@ -185,8 +190,7 @@ pub(super) fn changes(decision: Option<proto::policy_decision::Decision>) -> Res
     match decision {
         Some(Wire::Allow(proto::Allow {})) => Ok(Override::default()),
         Some(Wire::Override(change)) => {
-            let json =
-                |text: Option<bytes::Bytes>| text.map(|text| optional_json(&text)).transpose().map_err(HookError);
+            let json = |text: Option<bytes::Bytes>| text.map(|text| shared_json(&text)).transpose().map_err(HookError);
             Ok(Override {
                 content: change.content.map(|list| content(list.items)).transpose().map_err(HookError)?,
                 structured: json(change.structured)?,

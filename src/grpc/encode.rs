@@ -1,6 +1,6 @@
 //! From the booth's own words to the wire.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message as _;
@@ -8,7 +8,7 @@ use prost::Message as _;
 use super::proto;
 use crate::{
     content::{Blob, Content, Resource, ResourceBody, Warning},
-    json::Json,
+    json::{Json, SharedJson},
     ports::{Execution, HookCall, Submission},
     refusal::{Code, Reason, Refusal, Repair, Retry, Violation},
     result::{CallResult, Trace},
@@ -18,6 +18,11 @@ use crate::{
 
 pub(super) fn json(value: &Json) -> Bytes {
     value.to_text().into()
+}
+
+/// The text of a value that may have been written before; empty for none.
+pub(super) fn shared_json(value: Option<&SharedJson>) -> Bytes {
+    value.map(|value| value.bytes().clone()).unwrap_or_default()
 }
 
 fn optional_json(value: Option<&Json>) -> Bytes {
@@ -42,11 +47,11 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
         terminate: result.terminate,
         replayed: result.replayed,
         content: result.content.iter().map(content).collect(),
-        structured: optional_json(result.structured.as_ref()),
-        details: optional_json(result.details.as_ref()),
+        structured: shared_json(result.structured.as_ref()),
+        details: shared_json(result.details.as_ref()),
         raw_arguments: if is_too_large { Bytes::new() } else { result.call.arguments.clone() },
         prepared_arguments: prepared(&result.trace),
-        arguments: optional_json(result.trace.arguments.as_deref()),
+        arguments: shared_json(result.trace.arguments.as_ref()),
         repairs: result.trace.repairs.iter().map(repair).collect(),
         warnings: warnings(&result.warnings),
         duration: duration(result.duration),
@@ -56,8 +61,8 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
 /// What the shim made of the arguments; nothing where it changed nothing.
 pub(super) fn prepared(trace: &Trace) -> Bytes {
     let is_changed =
-        |prepared: &&Arc<Json>| trace.received.as_ref().is_none_or(|received| !Arc::ptr_eq(received, prepared));
-    optional_json(trace.prepared.as_ref().filter(is_changed).map(|prepared| &**prepared))
+        |prepared: &&SharedJson| trace.received.as_ref().is_none_or(|received| !received.is_same(prepared));
+    shared_json(trace.prepared.as_ref().filter(is_changed))
 }
 
 pub(super) fn warnings(warnings: &[Warning]) -> Vec<proto::Warning> {
@@ -242,7 +247,7 @@ pub(super) fn submission(submission: &Submission) -> proto::Submission {
         run_id: submission.run.to_string(),
         call_id: submission.call_id.to_string(),
         raw_arguments: submission.raw_arguments.clone(),
-        arguments: json(&submission.arguments),
+        arguments: submission.arguments.bytes().clone(),
         accepted_at_ms: submission.accepted_at_ms,
         sequence: submission.sequence,
     }
@@ -297,9 +302,9 @@ pub(super) fn execute(execution: &Execution) -> proto::Execute {
     proto::Execute {
         call_id: execution.call.id.to_string(),
         tool: execution.tool.name.to_string(),
-        arguments: json(&execution.arguments),
+        arguments: execution.arguments.bytes().clone(),
         attempt: execution.attempt,
-        idempotency_key: execution.idempotency_key.to_string(),
+        idempotency_key: execution.idempotency_key().into_owned(),
         timeout: execution.timeout.and_then(duration),
         deadline: execution.deadline.and_then(duration),
     }
@@ -310,7 +315,7 @@ pub(super) fn ask_policy(stage: proto::PolicyStage, call: &HookCall, after: Opti
         stage: stage.into(),
         call_id: call.call.id.to_string(),
         tool: call.tool.name.to_string(),
-        arguments: json(&call.arguments),
+        arguments: call.arguments.bytes().clone(),
         // The arguments stand beside it already.
         result: after.map(|after| proto::CallResult {
             raw_arguments: Bytes::new(),

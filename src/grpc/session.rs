@@ -11,6 +11,7 @@ mod reply;
 
 use std::{collections::HashSet, sync::Arc};
 
+use futures::FutureExt as _;
 use tokio::sync::mpsc;
 use tonic::Streaming;
 use tracing::{debug, info};
@@ -37,6 +38,9 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
         out.fail(fault.into()).await;
     }
 }
+
+/// Signals that are passed on before anybody looks for frames again.
+const SIGNALS_AT_ONCE: usize = 64;
 
 /// An open run and its stream.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of how a stream ends")]
@@ -87,13 +91,17 @@ impl Session {
         mut inbound: Streaming<proto::RunRequest>,
         mut signals: mpsc::UnboundedReceiver<Signal>,
     ) -> Result<(), Fault> {
-        let stopping = self.stopping.clone();
+        let (stopping, out) = (self.stopping.clone(), self.replies.out().clone());
+        // Made once: each of them stands in a list of waiters, and a frame must not cost a change of three lists.
+        let (drained, expired, gone) = (stopping.drain.cancelled(), stopping.cancel.cancelled(), out.closed());
+        tokio::pin!(drained, expired, gone);
+        let mut heard = Vec::new();
         while !(self.ending && matches!(self.batch, Phase::Idle)) {
             tokio::select! {
                 biased;
-                Some(signal) = signals.recv() => self.forward(signal).await,
+                1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await,
                 // Watched to the end: a host may half-close, and go away before its last call is over.
-                () = self.replies.closed(), if !self.gone => self.lost(),
+                () = &mut gone, if !self.gone => self.lost(),
                 frame = inbound.message(), if !self.half_closed => match frame {
                     Ok(Some(frame)) => self.take(frame).await?,
                     Ok(None) => self.half_close(),
@@ -102,8 +110,8 @@ impl Session {
                         self.lost();
                     }
                 },
-                () = stopping.drain.cancelled(), if !self.draining => self.drain().await,
-                () = stopping.cancel.cancelled(), if self.draining && !self.expired => self.cancel_rest(),
+                () = &mut drained, if !self.draining => self.drain().await,
+                () = &mut expired, if self.draining && !self.expired => self.cancel_rest(),
             }
         }
         info!(run = ?self.run.id(), batches = self.batch_ids.len(), "run closed");
@@ -114,15 +122,15 @@ impl Session {
         }
     }
 
-    /// Passes on what the run says.
-    async fn forward(&mut self, signal: Signal) {
+    /// Passes on what the run says. After the end of a batch nothing more comes of it.
+    async fn forward(&mut self, heard: &mut Vec<Signal>) {
         let batch = match &self.batch {
             Phase::Running(id) => Arc::clone(id),
             Phase::Assembling(assembly) => Arc::clone(&assembly.id),
-            Phase::Idle => return,
+            Phase::Idle => return heard.clear(),
         };
-        let is_over = matches!(signal, Signal::BatchFinished(_));
-        self.replies.signal(&batch, signal).await;
+        let is_over = matches!(heard.last(), Some(Signal::BatchFinished(_)));
+        self.replies.signals(&batch, heard.drain(..)).await;
         if is_over {
             self.batch = Phase::Idle;
             if self.draining {
@@ -131,12 +139,16 @@ impl Session {
         }
     }
 
-    /// Runs a batch to its end, on its own task.
+    /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that a host that reads slowly
+    /// holds up no time-out.
     fn start(&mut self, feed: Feed) {
         debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
         let host = Arc::clone(&self.host);
         let running = self.run.batch(feed, Arc::<Host>::clone(&host));
-        tokio::spawn(async move { host.tell(Signal::BatchFinished(Box::new(running.await))) });
+        let mut running = async move { host.tell(Signal::BatchFinished(Box::new(running.await))) }.boxed();
+        if (&mut running).now_or_never().is_none() {
+            tokio::spawn(running);
+        }
     }
 
     /// The host says no more: what is running is finished and flushed, what was not complete is answered as truncated. The

@@ -1,6 +1,10 @@
 //! Numbers by their exact value (rule V5): no number is ever rounded, whatever its size.
 
-use std::{cmp::Ordering, fmt, sync::Arc};
+use std::{
+    cmp::Ordering,
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 /// A JSON number: its spelling, compared by its value.
 #[derive(Clone)]
@@ -36,6 +40,15 @@ impl Number {
         match &self.0 {
             Repr::Int(int) => int.to_string().into(),
             Repr::Spelled(text) => (&**text).into(),
+        }
+    }
+
+    /// Writes the spelling.
+    pub(super) fn write_to(out: &mut String, number: &Self) {
+        match &number.0 {
+            // Writing to a `String` cannot fail.
+            Repr::Int(int) => drop(write!(out, "{int}")),
+            Repr::Spelled(text) => out.push_str(text),
         }
     }
 

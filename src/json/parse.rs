@@ -102,8 +102,8 @@ impl std::error::Error for ParseError {}
 
 /// Reads exactly one JSON value, with nothing but white space around it.
 pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
-    let mut reader = Reader { text, at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
-    reader.document().map_err(|kind| {
+    let mut reader = Reader { text: "", at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
+    reader.document(text).map_err(|kind| {
         let before = text.get(..reader.at).unwrap_or(text);
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ParseError {
@@ -116,7 +116,7 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
 }
 
 struct Reader<'a> {
-    text: &'a [u8],
+    text: &'a str,
     at: usize,
     depth: usize,
     keys: usize,
@@ -128,25 +128,31 @@ struct Reader<'a> {
 type Parsed<T> = Result<T, ParseErrorKind>;
 
 impl<'a> Reader<'a> {
-    fn document(&mut self) -> Parsed<Json> {
-        if self.text.len() > self.limits.max_bytes {
+    fn document(&mut self, text: &'a [u8]) -> Parsed<Json> {
+        if text.len() > self.limits.max_bytes {
             return Err(ParseErrorKind::TooLarge(self.limits.max_bytes));
         }
-        // Wherever it stands: what is no character is one fault, and a character that the end has cut is another.
-        if let Err(error) = std::str::from_utf8(self.text)
-            && error.error_len().is_some()
-        {
-            self.at = error.valid_up_to();
-            return Err(ParseErrorKind::InvalidUnicode);
-        }
+        let (text, is_cut) = match std::str::from_utf8(text) {
+            Ok(text) => (text, false),
+            // Wherever it stands: what is no character is one fault, and a character that the end has cut is another.
+            Err(error) if error.error_len().is_some() => {
+                self.at = error.valid_up_to();
+                return Err(ParseErrorKind::InvalidUnicode);
+            }
+            Err(error) => {
+                let whole = text.get(..error.valid_up_to()).and_then(|whole| std::str::from_utf8(whole).ok());
+                (whole.unwrap_or_default(), true)
+            }
+        };
+        self.text = text;
         self.skip_blanks();
         let value = self.value()?;
         self.skip_blanks();
-        if self.peek().is_some() { Err(ParseErrorKind::Trailing) } else { Ok(value) }
+        if self.peek().is_some() || is_cut { Err(ParseErrorKind::Trailing) } else { Ok(value) }
     }
 
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.at).copied()
+        self.text.as_bytes().get(self.at).copied()
     }
 
     fn skip_blanks(&mut self) {
@@ -297,7 +303,7 @@ impl<'a> Reader<'a> {
 
     /// The text since `start`, which is known to be ASCII.
     fn ascii(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+        self.text.get(start..self.at).unwrap_or_default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Json, Number};
+use super::{Json, Number, scan::position};
 
 /// Compact text.
 pub(super) fn compact(value: &Json) -> String {
@@ -71,7 +71,7 @@ fn write_compact(out: &mut String, value: &Json, max_bytes: usize) {
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, max_bytes, Number::spelling);
+            write_scalar(out, value, max_bytes, Number::write_to);
         }
     }
 }
@@ -89,7 +89,7 @@ fn write_canonical(out: &mut String, value: &Json) {
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, usize::MAX, |number| number.canonical().into());
+            write_scalar(out, value, usize::MAX, |out, number| out.push_str(&number.canonical()));
         }
     }
 }
@@ -146,7 +146,7 @@ fn write_pretty(out: &mut String, value: &Json, depth: usize, max_bytes: usize) 
         }
         Json::Array(_) | Json::Object(_) => write_compact(out, value, max_bytes),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, max_bytes, Number::spelling);
+            write_scalar(out, value, max_bytes, Number::write_to);
         }
     }
 }
@@ -162,15 +162,10 @@ fn close_line(out: &mut String, depth: usize, bracket: char) {
     out.push(bracket);
 }
 
-fn write_scalar(
-    out: &mut String,
-    value: &Json,
-    max_bytes: usize,
-    spell: impl Fn(&Number) -> std::borrow::Cow<'_, str>,
-) {
+fn write_scalar(out: &mut String, value: &Json, max_bytes: usize, spell: impl Fn(&mut String, &Number)) {
     match value {
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Json::Number(number) => out.push_str(&spell(number)),
+        Json::Number(number) => spell(out, number),
         Json::String(text) => write_string(out, text, max_bytes),
         Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
     }
@@ -178,19 +173,29 @@ fn write_scalar(
 
 /// A text that alone is longer than `max_bytes` is not written to its end.
 fn write_string(out: &mut String, text: &str, max_bytes: usize) {
-    let text = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text);
+    let mut rest = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text);
+    out.reserve(rest.len() + 2);
     out.push('"');
-    for part in text.split_inclusive(needs_escape) {
-        let mut chars = part.chars();
-        match chars.next_back() {
-            Some(last) if needs_escape(last) => {
-                out.push_str(chars.as_str());
-                write_escape(out, last);
-            }
-            _ => out.push_str(part),
+    while let Some(at) = position(rest, may_need_escape) {
+        let (plain, from) = rest.split_at(at);
+        out.push_str(plain);
+        let mut letters = from.chars();
+        match letters.next() {
+            Some(letter) if needs_escape(letter) => write_escape(out, letter),
+            Some(letter) => out.push(letter),
+            None => {}
         }
+        rest = letters.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Whether a character that begins with this byte may need an escape: quick to say no, which is nearly always the answer.
+fn may_need_escape(byte: u8) -> bool {
+    const FIRST_OF_85: u8 = 0xc2;
+    const FIRST_OF_2028: u8 = 0xe2;
+    matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_85 | FIRST_OF_2028)
 }
 
 /// What JSON wants escaped, and the three characters that some readers take for the end of a line.

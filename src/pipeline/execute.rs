@@ -5,6 +5,7 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
+use futures::StreamExt as _;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -53,7 +54,7 @@ pub(super) async fn run(
     let end = loop {
         tokio::select! {
             biased;
-            Some(progress) = signs_of_life.recv() => {
+            Some(progress) = signs_of_life.next() => {
                 idle = tool.timeout.map(|timeout| Instant::now() + timeout);
                 watch.progress(progress);
                 if cancel.is_cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -72,22 +73,15 @@ pub(super) async fn run(
 
 fn execution(admitted: &AdmittedCall) -> Execution {
     let (call, place, tool) = (admitted.call(), admitted.place(), admitted.tool());
-    let own_key = || format!("{}/{}/{}", escaped(&place.run), escaped(&place.batch), call.index).into();
     Execution {
         tool: Arc::clone(tool),
         call: Arc::clone(call),
         place: place.clone(),
-        arguments: Arc::clone(admitted.arguments()),
+        arguments: admitted.arguments().clone(),
         attempt: 1,
-        idempotency_key: call.idempotency_key.clone().unwrap_or_else(own_key),
         timeout: tool.timeout,
         deadline: tool.deadline,
     }
-}
-
-/// So that no two places share a key.
-fn escaped(id: &str) -> String {
-    id.replace('%', "%25").replace('/', "%2F")
 }
 
 async fn at(instant: Option<Instant>) {

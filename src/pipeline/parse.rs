@@ -1,9 +1,7 @@
 //! Stage 2: the model's text becomes one JSON object (rule P3).
 
-use std::sync::Arc;
-
 use crate::{
-    json::{self, Json, ParseError, ParseErrorKind, ParseLimits, Pointer},
+    json::{self, Json, ParseError, ParseErrorKind, ParseLimits, Pointer, SharedJson},
     refusal::{Code, Reason, Refusal, Violation},
     result::Trace,
     tools::Tool,
@@ -16,7 +14,7 @@ pub(super) fn parse(
     text: &[u8],
     limits: &ParseLimits,
     trace: &mut Trace,
-) -> Result<Arc<Json>, Box<Refusal>> {
+) -> Result<SharedJson, Box<Refusal>> {
     let limits = ParseLimits { allow_nul: tool.arguments.allow_nul, ..limits.clone() };
     let value = if text.trim_ascii().is_empty() {
         Json::empty_object()
@@ -30,8 +28,8 @@ pub(super) fn parse(
             return Err(not_object(tool, &value).into());
         }
     };
-    let value = Arc::new(value);
-    trace.received = Some(Arc::clone(&value));
+    let value = SharedJson::from(value);
+    trace.received = Some(value.clone());
     Ok(value)
 }
 

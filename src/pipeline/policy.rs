@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Scope, ValidArguments, validate};
 use crate::{
     call::{BatchPlace, ToolCall},
-    json::{Json, Pointer},
+    json::{Json, Pointer, SharedJson},
     ports::{Decision, HookCall, HookError},
     refusal::{Code, Reason, Refusal, Repair},
     result::{CallResult, Trace},
@@ -45,7 +45,7 @@ impl AdmittedCall {
     }
 
     /// The arguments that will be executed.
-    pub fn arguments(&self) -> &Arc<Json> {
+    pub fn arguments(&self) -> &SharedJson {
         self.0.valid.value()
     }
 
@@ -70,7 +70,7 @@ impl Candidate {
             tool: Arc::clone(self.valid.tool()),
             call: Arc::clone(&self.call),
             place: self.place.clone(),
-            arguments: Arc::clone(self.valid.value()),
+            arguments: self.valid.value().clone(),
             context: Arc::clone(&scope.context),
         }
     }
@@ -128,7 +128,7 @@ fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result
     let tool = Arc::clone(valid.tool());
     let text = wording::hook_invalid_arguments(&tool.name);
     let kinds = (valid.value().kind(), arguments.kind());
-    let rewritten = validate::validate(tool, Arc::new(arguments), trace).map_err(|refusal| {
+    let rewritten = validate::validate(tool, arguments.into(), trace).map_err(|refusal| {
         Box::new(Refusal {
             violations: refusal.violations,
             violation_count: refusal.violation_count,

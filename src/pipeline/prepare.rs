@@ -1,9 +1,9 @@
 //! Stage 3: the contract's shim brings old shapes into the declared one (rule P4). The trace keeps the original.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use crate::{
-    json::{Json, Pointer},
+    json::{Json, Pointer, SharedJson},
     refusal::{Code, Reason, Refusal, Violation},
     result::Trace,
     tools::{Explanation, HIDDEN, ShimConflict, Tool},
@@ -11,16 +11,16 @@ use crate::{
 };
 
 /// Applies the shim, or refuses where an old and a new name say different things.
-pub(super) fn reshape(tool: &Tool, received: &Arc<Json>, trace: &mut Trace) -> Result<Arc<Json>, Box<Refusal>> {
+pub(super) fn reshape(tool: &Tool, received: &SharedJson, trace: &mut Trace) -> Result<SharedJson, Box<Refusal>> {
     let prepared = match tool.shim.apply(received) {
-        Ok((Cow::Borrowed(_), _)) => Arc::clone(received),
+        Ok((Cow::Borrowed(_), _)) => received.clone(),
         Ok((Cow::Owned(prepared), repairs)) => {
             trace.repairs.extend(repairs);
-            Arc::new(prepared)
+            prepared.into()
         }
         Err(conflict) => return Err(Box::new(refuse(tool, received, *conflict))),
     };
-    trace.prepared = Some(Arc::clone(&prepared));
+    trace.prepared = Some(prepared.clone());
     Ok(prepared)
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     content::{Content, ResourceBody, Warning},
     excerpt::beginning,
-    json::Json,
+    json::SharedJson,
     refusal::{Code, Refusal},
     result::CallResult,
     tools::Tool,
@@ -44,7 +44,7 @@ pub(super) fn shape(tool: &Tool, result: &mut CallResult, fresh: Fresh) {
     let is_empty = |content: &Content| matches!(content, Content::Text(text) if text.is_empty());
     if result.content.iter().all(is_empty) {
         let text = match (&result.structured, result.is_error) {
-            (Some(structured), _) => structured.to_text(),
+            (Some(structured), _) => structured.text().to_owned(),
             (None, true) => wording::NO_ERROR_TEXT.to_owned(),
             (None, false) => wording::NO_OUTPUT.to_owned(),
         };
@@ -111,9 +111,9 @@ fn size(content: &Content) -> usize {
 }
 
 /// JSON over the cap is left out: half of it is none.
-fn capped(what: &str, most: usize, value: Option<Json>, warnings: &mut Vec<Warning>) -> Option<Json> {
+fn capped(what: &str, most: usize, value: Option<SharedJson>, warnings: &mut Vec<Warning>) -> Option<SharedJson> {
     let value = value?;
-    let size = value.to_text().len();
+    let size = value.bytes().len();
     if size <= most {
         return Some(value);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    json::Json,
+    json::{Json, SharedJson},
     refusal::{Code, Reason, Refusal},
     result::Trace,
     tools::Tool,
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct ValidArguments {
     tool: Arc<Tool>,
-    value: Arc<Json>,
+    value: SharedJson,
 }
 
 impl ValidArguments {
@@ -24,17 +24,17 @@ impl ValidArguments {
     }
 
     /// The arguments.
-    pub fn value(&self) -> &Arc<Json> {
+    pub fn value(&self) -> &SharedJson {
         &self.value
     }
 }
 
 /// Validates.
-pub(super) fn validate(tool: Arc<Tool>, value: Arc<Json>, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+pub(super) fn validate(tool: Arc<Tool>, value: SharedJson, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     if !tool.input.is_valid(&value) {
         return Err(refuse(&tool, &value, trace).into());
     }
-    trace.arguments = Some(Arc::clone(&value));
+    trace.arguments = Some(value.clone());
     Ok(ValidArguments { tool, value })
 }
 

@@ -1,14 +1,14 @@
 //! Whatever runs a tool.
 
-use std::{fmt::Debug, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::sync::mpsc;
+use futures::channel::mpsc;
 
 use crate::{
     call::{BatchPlace, ToolCall},
     content::{Progress, ToolOutput},
-    json::Json,
+    json::SharedJson,
     tools::Tool,
 };
 
@@ -23,15 +23,29 @@ pub struct Execution {
     /// Its run and batch.
     pub place: BatchPlace,
     /// The validated arguments.
-    pub arguments: Arc<Json>,
+    pub arguments: SharedJson,
     /// Which try this is, from 1.
     pub attempt: u32,
-    /// The same for every try of this call.
-    pub idempotency_key: Arc<str>,
     /// Idle time that the pipeline grants, for executors that pass it on.
     pub timeout: Option<Duration>,
     /// Hard time that the pipeline grants, for executors that pass it on.
     pub deadline: Option<Duration>,
+}
+
+impl Execution {
+    /// The key of this call, the same for every try: the host's own, or one that no other call has.
+    pub fn idempotency_key(&self) -> Cow<'_, str> {
+        let own = || {
+            let BatchPlace { run, batch } = &self.place;
+            format!("{}/{}/{}", escaped(run), escaped(batch), self.call.index)
+        };
+        self.call.idempotency_key.as_deref().map_or_else(|| own().into(), Cow::Borrowed)
+    }
+}
+
+/// So that no two places share a key.
+fn escaped(id: &str) -> Cow<'_, str> {
+    if id.contains(['%', '/']) { id.replace('%', "%25").replace('/', "%2F").into() } else { id.into() }
 }
 
 /// Where executors send signs of life. Sending never waits, and after the call's end it does nothing.
@@ -41,14 +55,14 @@ pub struct ProgressSender(mpsc::UnboundedSender<Progress>);
 impl ProgressSender {
     /// A sender and the pipeline's end of it.
     pub(crate) fn channel() -> (Self, mpsc::UnboundedReceiver<Progress>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
+        let (sender, receiver) = mpsc::unbounded();
         (Self(sender), receiver)
     }
 
     /// Reports a sign of life. Late progress is dropped.
     pub fn send(&self, progress: Progress) {
         // The receiver is gone when the call is over: then nobody wants to know.
-        drop(self.0.send(progress));
+        drop(self.0.unbounded_send(progress));
     }
 }
 

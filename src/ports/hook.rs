@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::{
     call::{BatchPlace, ToolCall},
     content::Content,
-    json::Json,
+    json::{Json, SharedJson},
     result::CallResult,
     tools::Tool,
 };
@@ -22,7 +22,7 @@ pub struct HookCall {
     /// Its run and batch.
     pub place: BatchPlace,
     /// The validated arguments: the same that the executor gets.
-    pub arguments: Arc<Json>,
+    pub arguments: SharedJson,
     /// What the host said about the run when it opened it.
     pub context: Arc<Json>,
 }
@@ -49,9 +49,9 @@ pub struct Override {
     /// New content.
     pub content: Option<Vec<Content>>,
     /// New structured result; the inner `None` removes it.
-    pub structured: Option<Option<Json>>,
+    pub structured: Option<Option<SharedJson>>,
     /// New details; the inner `None` removes them.
-    pub details: Option<Option<Json>>,
+    pub details: Option<Option<SharedJson>>,
     /// Whether the model should read an error.
     pub is_error: Option<bool>,
     /// Whether the result agrees that the run may end.

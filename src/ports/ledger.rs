@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{content::ToolOutput, json::Json, tools::InDoubt};
+use crate::{content::ToolOutput, json::SharedJson, tools::InDoubt};
 
 /// What an acceptance is unique for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub struct Submission {
     /// The arguments as the model sent them.
     pub raw_arguments: Bytes,
     /// The arguments that were executed.
-    pub arguments: Arc<Json>,
+    pub arguments: SharedJson,
     /// When: milliseconds since 1970-01-01T00:00:00Z.
     pub accepted_at_ms: i64,
     /// Position in the order of acceptance, from 1; 0 until the ledger has given one.

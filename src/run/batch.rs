@@ -6,15 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use futures::{
-    FutureExt as _,
-    future::{BoxFuture, Shared, join_all, ready},
-};
+use futures::FutureExt as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{
     BatchOutcome, Current, Fed, Feed, Observer, Run, Verdict,
+    calls::Calls,
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
     lock, submission,
@@ -30,9 +29,6 @@ use crate::{
     tools::Entry,
     wording,
 };
-
-/// A result that is still to come, for everybody who waits for it.
-type Pending = Shared<BoxFuture<'static, Arc<CallResult>>>;
 
 impl Run {
     /// Begins a batch, at once, so that it can be cancelled from now on; the future runs it to its end. Batches of a run come
@@ -64,10 +60,8 @@ struct Ongoing {
     /// Ids that calls have or will have, as far as they are known: none of these is assigned.
     ids: HashSet<Arc<str>>,
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
-    holders: HashMap<AcceptKey, Pending>,
-    results: Vec<Pending>,
-    /// So many of the results are known to be there, in a sequential batch.
-    joined: usize,
+    holders: HashMap<AcceptKey, u32>,
+    calls: Calls,
 }
 
 impl Ongoing {
@@ -92,8 +86,7 @@ impl Ongoing {
             seen: Duplicates::default(),
             ids: feed.whole.as_ref().map(|whole| whole.ids.clone()).unwrap_or_default(),
             holders: HashMap::new(),
-            results: Vec::new(),
-            joined: 0,
+            calls: Calls::default(),
         }
     }
 
@@ -102,7 +95,7 @@ impl Ongoing {
         let mut warnings = Vec::new();
         // A cancelled batch is taken to its end too: whoever cancels ends the feed, and every call of it gets its result.
         // A feed without an end was lost with its stream.
-        while let Some(next) = feed.next().await {
+        while let Some(next) = self.calls.beside(feed.next()).await {
             match next {
                 Fed::Call(call) => self.take(call).await,
                 Fed::Unfinished(call) => self.refuse(call, Code::Truncated),
@@ -120,9 +113,14 @@ impl Ongoing {
         warnings
     }
 
-    /// Takes the next call: to its preflight and on to its executor, or to its refusal.
+    /// Takes the next call: to its preflight and on to its executor, or to its refusal; all of it in the span of the call.
     async fn take(&mut self, call: ToolCall) {
         let call = self.numbered(call);
+        let span = self.delivery.span(&call);
+        self.judge(call).instrument(span).await;
+    }
+
+    async fn judge(&mut self, call: Arc<ToolCall>) {
         if let Some(refusal) = self.forbidden(&call) {
             return self.settle(CallResult::refused(call, Trace::default(), refusal));
         }
@@ -137,15 +135,14 @@ impl Ongoing {
         }
         self.sequential |= is_sequential(&self.run, &call.name);
         if self.sequential {
-            join_all(self.results.iter().skip(self.joined).cloned()).await;
-            self.joined = self.results.len();
+            self.calls.all_over().await;
         }
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);
         let started = Instant::now();
         let scope = self.run.scope();
         let preflight = pipeline::preflight(&scope, &self.delivery.place, Arc::clone(&call), &token);
-        match AssertUnwindSafe(preflight).catch_unwind().await {
+        match self.calls.beside(AssertUnwindSafe(preflight).catch_unwind()).await {
             Ok(Ok(admitted)) => {
                 self.run.counters().valid_call();
                 self.start(admitted, token, started);
@@ -159,7 +156,7 @@ impl Ongoing {
     /// The index is the position, whatever the host said.
     fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
         self.ids.insert(Arc::clone(&call.id));
-        Arc::new(ToolCall { index: u32::try_from(self.results.len()).unwrap_or(u32::MAX), ..call })
+        Arc::new(ToolCall { index: u32::try_from(self.calls.len()).unwrap_or(u32::MAX), ..call })
     }
 
     /// A call without an id gets one (rule B5).
@@ -184,7 +181,7 @@ impl Ongoing {
         if self.cancel.is_cancelled() {
             return Some(Refusal::new(Code::Cancelled, None, wording::cancelled(&call.name, false)));
         }
-        if self.results.len() >= capacity.max_calls_in_flight || self.bytes > capacity.max_bytes_in_flight {
+        if self.calls.len() >= capacity.max_calls_in_flight || self.bytes > capacity.max_bytes_in_flight {
             return Some(Refusal::new(Code::Overloaded, None, wording::overloaded(&call.name)));
         }
         let limit = match self.closed {
@@ -197,7 +194,8 @@ impl Ongoing {
     fn refuse(&mut self, call: ToolCall, code: Code) {
         let call = self.numbered(call);
         let text = if code == Code::Overloaded { wording::overloaded } else { wording::truncated }(&call.name);
-        self.settle(CallResult::refused(call, Trace::default(), Refusal::new(code, None, text)));
+        let refused = CallResult::refused(call, Trace::default(), Refusal::new(code, None, text));
+        self.delivery.span(&refused.call).in_scope(|| self.settle(refused));
     }
 
     /// Delivers a result that needs no executor.
@@ -209,51 +207,44 @@ impl Ongoing {
             error.text.push_str(&wording::last_invalid(count));
             result.content = vec![Content::text(error.text.as_str())];
         }
-        let result = self.delivery.deliver(result);
-        self.results.push(ready(result).boxed().shared());
+        self.calls.settle(self.delivery.deliver(result));
     }
 
-    /// Starts an admitted call; it goes on by itself.
+    /// Starts an admitted call.
     fn start(&mut self, admitted: AdmittedCall, token: CancellationToken, started: Instant) {
         let call = Arc::clone(admitted.call());
         let key = submission::key(&self.run, &admitted);
-        let holder = key.as_ref().and_then(|key| self.holders.get(key)).cloned();
-        let (run, delivery) = (Arc::clone(&self.run), self.delivery.clone());
-        let watch = delivery.watch(&call);
-        let task = tokio::spawn({
-            let key = key.clone();
-            async move {
-                if let Some(holder) = holder {
-                    // A cancelled call does not wait for its turn: it is answered at once.
-                    tokio::select! {
-                        biased;
-                        () = token.cancelled() => {}
-                        _ = holder => {}
-                    }
-                }
-                let result = conclude(&run, key, admitted, &watch, &token).await;
-                delivery.deliver(CallResult { duration: started.elapsed(), ..result })
-            }
-        });
-        let delivery = self.delivery.clone();
-        let pending = async move { task.await.unwrap_or_else(|lost| delivery.deliver(lost_result(call, &lost))) };
-        let pending = pending.boxed().shared();
-        if let Some(key) = key {
-            self.holders.insert(key, pending.clone());
+        let holder = key.as_ref().and_then(|key| self.holders.get(key)).map(|holder| self.calls.result(*holder));
+        if let Some(key) = &key {
+            self.holders.insert(key.clone(), call.index);
         }
-        self.results.push(pending);
+        let (run, delivery) = (Arc::clone(&self.run), self.delivery.clone());
+        let running = async move {
+            if let Some(holder) = holder {
+                // A cancelled call does not wait for its turn: it is answered at once.
+                tokio::select! {
+                    biased;
+                    () = token.cancelled() => {}
+                    _ = holder => {}
+                }
+            }
+            let watch = delivery.watch(admitted.call());
+            let result = conclude(&run, key, admitted, &watch, &token).await;
+            delivery.deliver(CallResult { duration: started.elapsed(), ..result })
+        };
+        let delivery = self.delivery.clone();
+        self.calls.start(running, move |panic| delivery.deliver(lost_result(call, panic)));
     }
 
     /// The same call again: the first one's result answers both.
     fn replay(&mut self, call: Arc<ToolCall>, first: u32) {
-        let first = usize::try_from(first).ok().and_then(|first| self.results.get(first)).cloned();
-        let Some(first) = first else { return };
-        let delivery = self.delivery.clone();
+        let first = self.calls.result(first);
+        let (delivery, again) = (self.delivery.clone(), Arc::clone(&call));
         let token = self.run.call_token(call.index);
-        let pending = async move {
+        let replayed = async move {
             let original = tokio::select! {
                 biased;
-                original = first => Some(original),
+                original = first => original,
                 () = token.cancelled() => None,
             };
             let result = if let Some(original) = original {
@@ -264,14 +255,13 @@ impl Ongoing {
             };
             delivery.deliver(result)
         };
-        let pending = pending.boxed().shared();
-        // Driven by a task of its own, so that it is delivered while other calls still run.
-        drop(tokio::spawn(pending.clone()));
-        self.results.push(pending);
+        let delivery = self.delivery.clone();
+        self.calls.start(replayed, move |panic| delivery.deliver(lost_result(again, panic)));
     }
 
-    async fn end(self, mut warnings: Vec<Warning>) -> BatchOutcome {
-        let results = join_all(self.results).await;
+    async fn end(mut self, mut warnings: Vec<Warning>) -> BatchOutcome {
+        self.calls.all_over().await;
+        let results = self.calls.into_results();
         let accepted = self.run.options.ledger.accepted(Some(&self.run.options.task), 0).await;
         let accepted = accepted.unwrap_or_else(|error| {
             let message = format!("what the task has accepted so far cannot be read: {error}");
@@ -318,9 +308,9 @@ fn never_started(call: Arc<ToolCall>) -> CallResult {
     CallResult::refused(call, Trace::default(), Refusal::new(Code::ExecutionFailed, None, text))
 }
 
-/// The result of a call whose task was lost: nobody knows how far it came.
-fn lost_result(call: Arc<ToolCall>, lost: &tokio::task::JoinError) -> CallResult {
+/// The result of a call on which the booth failed while it ran: nobody knows how far it came.
+fn lost_result(call: Arc<ToolCall>, panic: String) -> CallResult {
     let text = wording::outcome_unknown(&call.name, "the booth failed while it ran");
-    let refusal = Refusal { developer: Some(lost.to_string()), ..Refusal::new(Code::OutcomeUnknown, None, text) };
+    let refusal = Refusal { developer: Some(panic), ..Refusal::new(Code::OutcomeUnknown, None, text) };
     CallResult { executed: true, ..CallResult::refused(call, Trace::default(), refusal) }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::coop::consume_budget};
 
 use crate::call::{Batch, Finish, Mode, ToolCall};
 
@@ -41,7 +41,16 @@ pub struct Feed {
     pub(super) whole: Option<Whole>,
     /// Nothing of it may start.
     pub(super) cancelled: bool,
-    calls: mpsc::UnboundedReceiver<Fed>,
+    calls: Calls,
+}
+
+/// Where the calls are.
+#[derive(Debug)]
+enum Calls {
+    /// All here, and the end.
+    Here(std::vec::IntoIter<Fed>),
+    /// Still to come.
+    Coming(mpsc::UnboundedReceiver<Fed>),
 }
 
 /// What can be known of a batch that came whole.
@@ -59,20 +68,16 @@ impl Feed {
     /// A batch that comes call by call; each runs as it comes.
     pub fn eager(id: Arc<str>, mode: Option<Mode>) -> (Feeder, Self) {
         let (sender, calls) = mpsc::unbounded_channel();
-        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, calls })
+        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, calls: Calls::Coming(calls) })
     }
 
     /// A batch that came in pieces and is complete.
-    pub fn whole(id: Arc<str>, mode: Option<Mode>, calls: Vec<Fed>, finish: Finish) -> Self {
+    pub fn whole(id: Arc<str>, mode: Option<Mode>, mut calls: Vec<Fed>, finish: Finish) -> Self {
         let tools = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.name)).collect();
         let ids = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.id)).collect();
         let whole = Whole { cut_off: finish == Finish::CutOff, tools, ids };
-        let (feeder, feed) = Self::eager(id, mode);
-        for call in calls {
-            feeder.feed(call);
-        }
-        feeder.feed(Fed::End(finish));
-        Self { whole: Some(whole), ..feed }
+        calls.push(Fed::End(finish));
+        Self { id, mode, whole: Some(whole), cancelled: false, calls: Calls::Here(calls.into_iter()) }
     }
 
     /// The same batch, cancelled before its first call: each call is only answered.
@@ -82,7 +87,14 @@ impl Feed {
     }
 
     pub(super) async fn next(&mut self) -> Option<Fed> {
-        self.calls.recv().await
+        match &mut self.calls {
+            Calls::Here(calls) => {
+                // Thousands of calls must not keep everybody else waiting.
+                consume_budget().await;
+                calls.next()
+            }
+            Calls::Coming(calls) => calls.recv().await,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::Run;
 use crate::{
     content::ToolOutput,
-    json::Json,
+    json::{Json, SharedJson},
     pipeline::{AdmittedCall, Attempt, Watch},
     ports::{AcceptKey, Accepted, LedgerError, Reservation, Reserved, Submission},
     refusal::{Code, Reason, Refusal},
@@ -96,7 +96,7 @@ async fn execute(
     cancel: &CancellationToken,
 ) -> CallResult {
     let name = Arc::clone(&admitted.tool().name);
-    let arguments = Arc::clone(admitted.arguments());
+    let arguments = admitted.arguments().clone();
     let ledger = &run.options.ledger;
     let running = run.complete(admitted, watch, cancel);
     let (result, attempt) = match AssertUnwindSafe(running).catch_unwind().await {
@@ -128,7 +128,7 @@ fn unrecorded(name: &str, result: CallResult, error: LedgerError) -> CallResult 
     CallResult { executed: result.executed, ..CallResult::refused(result.call, result.trace, refusal) }
 }
 
-fn accepted(run: &Run, key: &AcceptKey, result: &CallResult, arguments: Arc<Json>) -> Accepted {
+fn accepted(run: &Run, key: &AcceptKey, result: &CallResult, arguments: SharedJson) -> Accepted {
     Accepted {
         submission: Submission {
             key: key.clone(),

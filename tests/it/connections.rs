@@ -80,7 +80,7 @@ async fn a_result_that_its_message_cannot_hold_is_cut_and_the_stream_goes_on() {
         stream.asked().await;
         // Three quarters of text, and as much again for the host.
         let large = "x".repeat(750_000);
-        let Say::ToolOutcome(outcome) = outcome(&large) else { unreachable!() };
+        let Say::ToolOutcome(outcome) = outcome(&large) else { panic!("it is one") };
         let details = format!("{:?}", "y".repeat(250_000)).into();
         stream.say_at("b1", 0, Say::ToolOutcome(proto::ToolOutcome { details, ..outcome }));
         let (mut results, finished) = stream.rest().await;

@@ -133,7 +133,7 @@ async fn p9_no_result_is_ever_empty() {
         (ToolOutput::default(), "(no output)"),
         (ToolOutput::text(""), "(no output)"),
         (ToolOutput { is_error: true, ..ToolOutput::default() }, "The tool failed without saying why."),
-        (ToolOutput { structured: Some(json(r#"{"id":7}"#)), ..ToolOutput::default() }, r#"{"id":7}"#),
+        (ToolOutput { structured: Some(json(r#"{"id":7}"#).into()), ..ToolOutput::default() }, r#"{"id":7}"#),
         (ToolOutput::text("3.0 + 5.0 = 8.0"), "3.0 + 5.0 = 8.0"),
     ] {
         assert_eq!(result("", answer(Ok(output))).await.text(), text);
@@ -152,8 +152,8 @@ async fn p9_what_cannot_be_cut_is_left_out_with_its_size() {
     let blob = Blob { data: vec![0; 10].into(), mime_type: "image/png".into() };
     let output = ToolOutput {
         content: vec![Content::Image(blob)],
-        structured: Some(json(r#"{"long":"text"}"#)),
-        details: Some(json("[1,2,3,4]")),
+        structured: Some(json(r#"{"long":"text"}"#).into()),
+        details: Some(json("[1,2,3,4]").into()),
         ..ToolOutput::default()
     };
     let result = result(r#","output":{"max_bytes":5}"#, answer(Ok(output))).await;
@@ -168,7 +168,7 @@ async fn p9_what_cannot_be_cut_is_left_out_with_its_size() {
 async fn p8_a_result_that_breaks_the_output_schema_is_delivered_with_a_warning() {
     let schema = r#","outputSchema":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}"#;
     let output = |structured: &str, is_error| ToolOutput {
-        structured: Some(json(structured)),
+        structured: Some(json(structured).into()),
         is_error,
         content: vec![Content::text("text")],
         ..ToolOutput::default()
@@ -177,7 +177,7 @@ async fn p8_a_result_that_breaks_the_output_schema_is_delivered_with_a_warning()
     assert_eq!((fits.is_error, fits.warnings.len()), (false, 0));
     let breaks = result(schema, answer(Ok(output(r#"{"id":"x"}"#, false)))).await;
     assert_eq!((breaks.is_error, breaks.warnings[0].code), (false, "output_schema_mismatch"));
-    assert_eq!(breaks.structured, Some(json(r#"{"id":"x"}"#)));
+    assert_eq!(breaks.structured, Some(json(r#"{"id":"x"}"#).into()));
     let error = result(schema, answer(Ok(output(r#"{"error":"limit"}"#, true)))).await;
     assert_eq!((error.is_error, error.structured, error.warnings.len()), (true, None, 0));
 }

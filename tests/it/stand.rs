@@ -42,7 +42,7 @@ pub(crate) fn booth(contracts: &str) -> Booth {
     let path = std::env::var_os("PATH").unwrap_or_default();
     Booth {
         catalog: loaded.catalog,
-        executors: Executors::new(BTreeMap::from([("PATH".into(), path)])).unwrap(),
+        executors: Executors::new(BTreeMap::from([("PATH".into(), path)])),
         ledger: Arc::new(MemoryLedger::default()),
         clock: Arc::new(SystemClock),
         limits: Limits::default(),

@@ -17,7 +17,7 @@ fn refusal(contract: &str, arguments: &[u8]) -> Refusal {
     let loaded = load_document(contract.as_bytes(), &LoadOptions::default());
     let scope = Scope {
         catalog: loaded.catalog,
-        executor: Arc::new(Executors::new(std::collections::BTreeMap::new()).unwrap()),
+        executor: Arc::new(Executors::new(std::collections::BTreeMap::new())),
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
         parse_limits: ParseLimits::default(),

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use futures::{Stream, StreamExt as _, stream};
 use prost::Message as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use crate::grpc::proto;
@@ -20,10 +21,13 @@ const BYTES_WAITING: u32 = 256 << 20;
 
 type Frame = Result<proto::RunResponse, Status>;
 
+/// Frames that wait together, and the room that they take.
+type Waiting = (Vec<Frame>, Option<OwnedSemaphorePermit>);
+
 /// Where frames to the host go.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct Out {
-    frames: mpsc::Sender<(Frame, Option<OwnedSemaphorePermit>)>,
+    frames: mpsc::Sender<Waiting>,
     room: Arc<Semaphore>,
     max_bytes: u32,
     max_message_bytes: usize,
@@ -38,8 +42,18 @@ impl Out {
     fn with_room(max_bytes: u32, max_message_bytes: usize) -> (Self, impl Stream<Item = Frame>) {
         let (frames, waiting) = mpsc::channel(FRAMES_WAITING);
         let room = Arc::new(Semaphore::new(usize::try_from(max_bytes).unwrap_or(Semaphore::MAX_PERMITS)));
-        // The room of a frame is free again when it is taken.
-        let taken = ReceiverStream::new(waiting).map(|(frame, _room)| frame);
+        // The room is free again with the last of the frames.
+        let one_by_one = |(frames, mut room): Waiting| {
+            let mut left = frames.len();
+            stream::iter(frames).map(move |frame| {
+                left -= 1;
+                if left == 0 {
+                    drop(room.take());
+                }
+                frame
+            })
+        };
+        let taken = ReceiverStream::new(waiting).flat_map(one_by_one);
         (Self { frames, room, max_bytes, max_message_bytes }, taken)
     }
 
@@ -48,17 +62,21 @@ impl Out {
         self.max_message_bytes
     }
 
-    /// Sends a frame, as soon as there is room for it. A host that is gone hears nothing; the session sees that by itself.
-    pub(super) async fn send(&self, frame: proto::RunResponse) {
-        // A frame that is larger than all the room goes alone.
-        let size = u32::try_from(frame.encoded_len()).unwrap_or(u32::MAX).min(self.max_bytes);
+    /// Sends frames, as soon as there is room for them. A host that is gone hears nothing; the session sees that by itself.
+    pub(super) async fn send(&self, frames: Vec<proto::RunResponse>) {
+        if frames.is_empty() {
+            return;
+        }
+        // What is larger than all the room goes alone.
+        let size: usize = frames.iter().map(proto::RunResponse::encoded_len).sum();
+        let size = u32::try_from(size).unwrap_or(u32::MAX).min(self.max_bytes);
         let room = Arc::clone(&self.room).acquire_many_owned(size).await.ok();
-        drop(self.frames.send((Ok(frame), room)).await);
+        drop(self.frames.send((frames.into_iter().map(Ok).collect(), room)).await);
     }
 
     /// Ends the stream with a status.
     pub(in crate::grpc) async fn fail(&self, status: Status) {
-        drop(self.frames.send((Err(status), None)).await);
+        drop(self.frames.send((vec![Err(status)], None)).await);
     }
 
     /// Returns when the host has gone away.
@@ -73,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    fn frame(bytes: usize) -> proto::RunResponse {
-        proto::RunResponse { batch_id: "x".repeat(bytes), ..proto::RunResponse::default() }
+    fn frame(bytes: usize) -> Vec<proto::RunResponse> {
+        vec![proto::RunResponse { batch_id: "x".repeat(bytes), ..proto::RunResponse::default() }]
     }
 
     #[tokio::test]

@@ -38,14 +38,13 @@ impl Replies {
         Self { out, delivery }
     }
 
-    /// Returns when the host has gone away.
-    pub(super) async fn closed(&self) {
-        self.out.closed().await;
+    /// The way out of the booth.
+    pub(super) fn out(&self) -> &Out {
+        &self.out
     }
 
     async fn send(&self, reply_to: u64, batch: &str, index: Option<u32>, frame: Frame) {
-        let response = proto::RunResponse { reply_to, batch_id: batch.to_owned(), index, frame: Some(frame) };
-        self.out.send(response).await;
+        self.out.send(vec![response(reply_to, batch, index, frame)]).await;
     }
 
     pub(super) async fn opened(&self, reply_to: u64, opened: proto::Opened) {
@@ -64,9 +63,22 @@ impl Replies {
         self.send(0, "", None, Frame::Draining(draining)).await;
     }
 
-    /// Passes on what the run says about a batch.
-    pub(super) async fn signal(&self, batch: &str, signal: Signal) {
-        let (index, frame) = match signal {
+    /// Passes on what the run says about a batch, all of it together: the fewer pieces, the fewer hand-overs.
+    pub(super) async fn signals(&self, batch: &str, signals: impl Iterator<Item = Signal>) {
+        let mut frames = Vec::new();
+        for signal in signals {
+            if let Signal::BatchFinished(outcome) = signal {
+                self.batch_finished(batch, &outcome, &mut frames);
+            } else if let Some((index, frame)) = self.frame(signal) {
+                frames.push(response(0, batch, Some(index), frame));
+            }
+        }
+        self.out.send(frames).await;
+    }
+
+    /// What is said about one call.
+    fn frame(&self, signal: Signal) -> Option<(u32, Frame)> {
+        Some(match signal {
             Signal::Started { index, call_id, tool } => {
                 let started = proto::CallStarted { call_id: call_id.to_string(), tool: tool.to_string() };
                 (index, Frame::CallStarted(started))
@@ -79,7 +91,7 @@ impl Replies {
                 };
                 (index, Frame::Progress(progress))
             }
-            Signal::Finished(_) if self.delivery == proto::Delivery::Batch => return,
+            Signal::Finished(_) if self.delivery == proto::Delivery::Batch => return None,
             Signal::Finished(result) => {
                 (result.call.index, Frame::CallFinished(fit::one(&result, self.out.max_message_bytes())))
             }
@@ -97,14 +109,13 @@ impl Replies {
             Signal::JudgeAfter(call, result) => {
                 (call.call.index, Frame::AskPolicy(encode::ask_policy(PolicyStage::After, &call, Some(&result))))
             }
-            Signal::BatchFinished(outcome) => return self.batch_finished(batch, *outcome).await,
-        };
-        self.send(0, batch, Some(index), frame).await;
+            Signal::BatchFinished(_) => return None,
+        })
     }
 
-    async fn batch_finished(&self, batch: &str, outcome: BatchOutcome) {
+    fn batch_finished(&self, batch: &str, outcome: &BatchOutcome, frames: &mut Vec<proto::RunResponse>) {
         if self.delivery == proto::Delivery::Batch {
-            self.results(batch, &outcome.results).await;
+            frames.extend(self.results(&outcome.results).map(|frame| response(0, batch, None, frame)));
         }
         let (verdict, warning) = encode::verdict(&outcome.verdict);
         let mut warnings = encode::warnings(&outcome.warnings);
@@ -114,24 +125,27 @@ impl Replies {
             verdict: Some(verdict),
             warnings,
         };
-        self.send(0, batch, None, Frame::BatchFinished(finished)).await;
+        frames.push(response(0, batch, None, Frame::BatchFinished(finished)));
     }
 
     /// All results in call order, in as many frames as it takes.
-    async fn results(&self, batch: &str, results: &[Arc<CallResult>]) {
-        let (mut part, mut size) = (Vec::new(), 0);
+    fn results(&self, results: &[Arc<CallResult>]) -> impl Iterator<Item = Frame> {
+        let mut parts: Vec<Vec<proto::CallResult>> = Vec::new();
+        let mut room = 0;
         for result in results.iter().map(|result| fit::one(result, self.out.max_message_bytes())) {
-            let more = result.encoded_len();
-            if size + more > RESULTS_BYTES && !part.is_empty() {
-                let results = std::mem::take(&mut part);
-                self.send(0, batch, None, Frame::BatchResults(proto::BatchResults { results })).await;
-                size = 0;
+            let size = result.encoded_len();
+            if let Some(part) = parts.last_mut().filter(|_| size <= room) {
+                part.push(result);
+            } else {
+                parts.push(vec![result]);
+                room = RESULTS_BYTES;
             }
-            size += more;
-            part.push(result);
+            room = room.saturating_sub(size);
         }
-        if !part.is_empty() {
-            self.send(0, batch, None, Frame::BatchResults(proto::BatchResults { results: part })).await;
-        }
+        parts.into_iter().map(|results| Frame::BatchResults(proto::BatchResults { results }))
     }
+}
+
+fn response(reply_to: u64, batch: &str, index: Option<u32>, frame: Frame) -> proto::RunResponse {
+    proto::RunResponse { reply_to, batch_id: batch.to_owned(), index, frame: Some(frame) }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{ParseErrorKind, Parsed, Reader};
+use crate::json::scan::position;
 
 impl<'a> Reader<'a> {
     pub(super) fn string(&mut self) -> Parsed<Arc<str>> {
         self.at += 1;
-        let plain = self.plain_text()?;
+        let plain = self.plain_text();
         if self.take(b'"') {
             return Ok(plain.into());
         }
@@ -21,27 +22,16 @@ impl<'a> Reader<'a> {
             }
             let escaped = self.escape()?;
             text.push(escaped);
-            text.push_str(self.plain_text()?);
+            text.push_str(self.plain_text());
         }
     }
 
     /// The text up to the next quote, backslash, control character or end.
-    fn plain_text(&mut self) -> Parsed<&'a str> {
+    fn plain_text(&mut self) -> &'a str {
         let rest = self.text.get(self.at..).unwrap_or_default();
-        let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
-        let bytes = rest.get(..length).unwrap_or_default();
-        match std::str::from_utf8(bytes) {
-            Ok(text) => {
-                self.at += length;
-                Ok(text)
-            }
-            Err(error) => {
-                self.at += error.valid_up_to();
-                // A character that the end of the text has cut is a cut text.
-                let cut = length == rest.len() && error.error_len().is_none();
-                Err(if cut { ParseErrorKind::Truncated } else { ParseErrorKind::InvalidUnicode })
-            }
-        }
+        let length = position(rest, |byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
     }
 
     fn escape(&mut self) -> Parsed<char> {

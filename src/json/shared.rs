@@ -1,0 +1,67 @@
+//! A value that many hold, and its text, which is made once.
+
+use std::{
+    fmt,
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::Bytes;
+
+use super::Json;
+
+/// A value that is never changed any more. Cloning it is cheap, and so is its text from the second time on: on its way from a
+/// model to a tool and back to the host the same value is written several times.
+#[derive(Clone)]
+pub struct SharedJson(Arc<Kept>);
+
+struct Kept {
+    value: Json,
+    text: OnceLock<Bytes>,
+}
+
+impl SharedJson {
+    /// The compact text, as bytes.
+    pub fn bytes(&self) -> &Bytes {
+        self.0.text.get_or_init(|| self.0.value.to_text().into())
+    }
+
+    /// The compact text.
+    pub fn text(&self) -> &str {
+        // It is made of a `String`.
+        std::str::from_utf8(self.bytes()).unwrap_or_default()
+    }
+
+    /// Whether this is the same value in the same place, so that nothing needs to be compared.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl From<Json> for SharedJson {
+    fn from(value: Json) -> Self {
+        Self(Arc::new(Kept { value, text: OnceLock::new() }))
+    }
+}
+
+impl Deref for SharedJson {
+    type Target = Json;
+
+    fn deref(&self) -> &Json {
+        &self.0.value
+    }
+}
+
+impl PartialEq for SharedJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other) || **self == **other
+    }
+}
+
+impl Eq for SharedJson {}
+
+impl fmt::Debug for SharedJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
