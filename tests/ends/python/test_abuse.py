@@ -50,11 +50,12 @@ def test_silent_connections_are_closed_after_the_time_for_first_bytes_and_not_be
 @LISTENERS
 def test_first_bytes_that_trickle_in_gain_no_time(listener):
     with attacked(f"{{first_bytes: {int(FIRST_BYTES * 1000)}ms}}") as booth, Connection(booth.targets[listener]) as slow:
+        # All of them would take 2.3 s.
         for byte in PREFACE[:-1]:
             slow.send(bytes([byte]))
-            if slow.hears_within(FIRST_BYTES / 10):
+            if slow.hears_within(0.1):
                 break
-        assert FIRST_BYTES <= slow.closed_after() < 2 * FIRST_BYTES
+        assert FIRST_BYTES <= slow.closed_after() < 2
 
 
 @LISTENERS
@@ -163,7 +164,7 @@ def test_a_message_over_4_mib_is_refused_by_its_size_and_the_connection_goes_on(
         run = client.plain.run()
         run.open()
         run.say(batch=batch)
-        with pytest.raises(grpc.RpcError, match="a frame has at most 4194304 bytes") as refused:
+        with pytest.raises(grpc.RpcError, match="the limit is: 4194304 bytes") as refused:
             run.read()
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 

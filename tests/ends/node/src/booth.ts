@@ -32,14 +32,17 @@ export class Booth {
     assert.ok(program, "TOOLBOOTH_BIN names the program to test: run `make ends`");
     const contracts = ["examples/contracts", "tests/ends/contracts"].map((path) => join(REPOSITORY, path));
     const listeners = ["--socket", socket, "--tcp", "127.0.0.1:0"];
-    // What it logs goes to where the test reports go: it is short, and beside a failure it is what one wants to see.
-    const child = spawn(program, ["serve", ...listeners, "--tools", ...contracts], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(program, ["serve", ...listeners, "--tools", ...contracts], {
+      env: { ...process.env, TOOLBOOTH_LOG: "warn" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const lines = createInterface(child.stdout!)[Symbol.asyncIterator]();
     const said = [await lines.next(), await lines.next(), await lines.next()].map((line) => line.value);
-    assert.equal(said[0], `listening on unix://${socket}`);
     const tcp = /^listening on (127\.0\.0\.1:\d+)$/.exec(said[1])?.[1];
-    assert.ok(tcp, said[1]);
-    assert.equal(said[2], "tools: 6 served, 0 quarantined");
+    if (tcp === undefined || said[0] !== `listening on unix://${socket}` || said[2] !== "tools: 6 served, 0 quarantined") {
+      child.kill("SIGKILL");
+      assert.fail(`the booth did not start: ${said.join("\n")}`);
+    }
     return new Booth(child, folder, { socket: `unix://${socket}`, tcp });
   }
 
