@@ -1,7 +1,7 @@
 """An agent in a pod: it plays one run with the booth beside it, and ends when the booth's verdict says that it may."""
 
+import asyncio
 import json
-import queue
 import signal
 import sys
 
@@ -30,34 +30,42 @@ def outcome(request):
     return wire.RunRequest(batch_id=request.batch_id, index=request.index, tool_outcome=answer)
 
 
-def play(address):
-    """Plays the run, and says whether the verdict ended it."""
-    frames = queue.SimpleQueue()
-    with grpc.insecure_channel(address) as channel:
-        answers = ToolExecutionServiceStub(channel).Run(iter(frames.get, None))
-        frames.put(wire.RunRequest(open=wire.Open(host="toolbooth-agent")))
+async def play_batch(run, calls):
+    """Sends the calls of one response, and gives back the verdict on them."""
+    await run.write(wire.RunRequest(batch=wire.Batch(calls=calls)))
+    while (answer := await run.read()) != grpc.aio.EOF:
+        match answer.WhichOneof("frame"):
+            case "execute":
+                await run.write(outcome(answer))
+            case "call_finished":
+                result = answer.call_finished
+                print(f"{result.tool}: {'error' if result.is_error else 'ok'}: {result.content[0].text}")
+            case "batch_finished":
+                return answer.batch_finished.verdict
+    sys.exit("agent: the booth has closed the run in the middle of a batch")
+
+
+async def play(address):
+    """Plays the run."""
+    # Python as the first process of a container is deaf to SIGTERM until it is told what to do: then the pod waits until the
+    # kubelet kills it.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
+    async with grpc.aio.insecure_channel(address) as channel:
+        run = ToolExecutionServiceStub(channel).Run()
+        await run.write(wire.RunRequest(open=wire.Open(host="toolbooth-agent")))
         for number, (tool, arguments) in enumerate(RESPONSES):
             call = types.ToolCall(id=f"call_{number}", name=tool, arguments=arguments.encode())
-            frames.put(wire.RunRequest(batch=wire.Batch(calls=[call])))
-            for answer in answers:
-                kind = answer.WhichOneof("frame")
-                if kind == "execute":
-                    frames.put(outcome(answer))
-                elif kind == "call_finished":
-                    result = answer.call_finished
-                    print(f"{tool}: {'error' if result.is_error else 'ok'}: {result.content[0].text}")
-                elif kind == "batch_finished":
-                    if answer.batch_finished.verdict.terminate:
-                        frames.put(None)
-                        # Nothing more is asked of the booth: it closes the stream, too.
-                        next(answers, None)
-                        return True
-                    break
-    return False
-
-
-# The first process of a container that sets no handler is deaf to SIGTERM, and holds up the whole pod until it is killed.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-if not play(sys.argv[1]):
+            verdict = await play_batch(run, [call])
+            if verdict.terminate:
+                await run.done_writing()
+                # The booth closes the stream in its turn.
+                await run.read()
+                print("the run has ended")
+                return
     sys.exit("agent: the model has nothing more to say, and the booth has not let the run end")
-print("the run has ended")
+
+
+try:
+    asyncio.run(play(sys.argv[1]))
+except asyncio.CancelledError:
+    sys.exit(128 + signal.SIGTERM)

@@ -186,7 +186,8 @@ class Played(Pod):
         """Starts the booth, and says where its diagnostics are."""
         mount(self.contracts, self.folder / "contracts")
         here = {"tools": self.folder / "contracts", "socket": self.socket, "diagnostics": "127.0.0.1:0"}
-        process = self.start(BOOTH, "serve", *(f"--{name}={value}" for name, value in {**self.flags, **here}.items()))
+        arguments = (f"--{name}={value}" for name, value in {**self.flags, **here}.items())
+        process = self.start(BOOTH, "serve", *arguments, env={**os.environ, "TOOLBOOTH_LOG": "warn"})
         said = []
         for line in process.stdout:
             said.append(line.rstrip())
