@@ -48,10 +48,10 @@ image: rust ## Build the static image of the booth, twice, to the same digest. W
 
 deploy-check: rust $(TOOLS)/deploy ## Render the pod offline, check it, and play its run with the booth.
 	TOOLBOOTH_BIN=$$(cargo build --bin toolbooth --message-format=json-render-diagnostics \
-	| sed -n 's/.*"executable":"\([^"]*\)".*/\1/p') $(TOOLS)/bin/python -m unittest discover --start-directory tests/ends/deploy
+	| sed -n 's/.*"executable":"\([^"]*\)".*/\1/p') $(TOOLS)/bin/python -B -m pytest --quiet tests/ends/deploy
 
-pod: $(TOOLS)/deploy ## Play the pod with podman, from the images that `make image` and deploy/README.md build. Wants root.
-	$(TOOLS)/bin/python tests/ends/deploy/play.py
+pod: $(TOOLS)/deploy ## Play the pod with podman, from the two images of deploy/README.md. Wants root.
+	$(TOOLS)/bin/python -B tests/ends/deploy/play.py
 
 $(TOOLS)/deploy: tests/ends/deploy/requirements.txt $(wildcard deploy/agent/requirements*.txt) | $(STAMP)
 	$(TOOLS)/bin/pip install --quiet --requirement $<

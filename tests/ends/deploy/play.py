@@ -21,6 +21,7 @@ not shown here, because it takes a kubelet:
   - the probes: this script asked /readyz and /livez once, from within the pod's network
   - fsGroup and emptyDir: a folder of this machine with the same group and mode, and that group given to both containers
   - the ConfigMap as a volume: the same layout of links, in a folder of this machine
+  - the seccomp profile: podman puts containers under its own default, whatever the pod says
   - Pod Security admission, image pulls, eviction, and NetworkPolicy
 """
 
@@ -78,7 +79,7 @@ def confined(container, user, group):
         status["Uid"].split() == [str(user)] * 4
         and str(group) in status["Groups"].split()
         and int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
-        and (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+        and status["NoNewPrivs"] == "1"
         and "ro" in root[3].split(",")
     )
 
@@ -103,7 +104,7 @@ def play(pod, folder):
     shows("the booth serves: `toolbooth probe` in its container", True)
     [group] = spec["securityContext"]["supplementalGroups"]
     user = spec["containers"][0]["securityContext"]["runAsUser"]
-    shows(f"it runs as {user}, without capabilities, under seccomp, on a read-only root", confined(booth, user, group))
+    shows(f"it runs as {user}, without capabilities or a way to more, on a read-only root", confined(booth, user, group))
     about = socket.stat()
     shows(f"the socket has mode 0660 and group {group}", (stat.S_IMODE(about.st_mode), about.st_gid) == (0o660, group))
     port = flag["diagnostics"].rsplit(":", 1)[1]
@@ -114,7 +115,10 @@ def play(pod, folder):
     code = podman("wait", agent)
     said = podman("logs", agent)
     print("".join(f"  | {line}\n" for line in said.splitlines()), end="")
-    shows("the agent, another user, played its run over the socket and ended with 0", code == "0" and said.endswith("the run has ended"))
+    shows(
+        "the agent, another user, played its run over the socket and ended with 0",
+        code == "0" and said.endswith("the run has ended"),
+    )
 
     podman("kill", "--signal", signal.SIGTERM.name, booth)
     shows("the booth ended with 0 after SIGTERM", podman("wait", booth) == "0")

@@ -35,6 +35,23 @@ def flags(container):
     return dict(flag.removeprefix("--").split("=", 1) for flag in rest)
 
 
+class Pod:
+    """The parts of the rendered pod."""
+
+    def __init__(self, documents):
+        self.documents = documents
+        self.contracts = one(documents, "ConfigMap")
+        self.pod = one(documents, "Pod")
+        self.spec = self.pod["spec"]
+        [self.booth], [self.agent] = self.spec["initContainers"], self.spec["containers"]
+        self.flags = flags(self.booth)
+
+    def mounted(self, container, path):
+        """The volume that a container has at a path, and how it is mounted."""
+        [found] = [candidate for candidate in container["volumeMounts"] if candidate["mountPath"] == str(path)]
+        return named(self.spec["volumes"], found["name"]), found
+
+
 def mount(volume, folder):
     """Lays out a ConfigMap as the kubelet mounts it: links into a hidden folder that can be swapped at once."""
     version = folder / "..2026_01_01_00_00_00.1"
