@@ -14,21 +14,22 @@ PROTOS := $(wildcard proto/toolbooth/v1/*.proto)
 PYTHON := tests/ends/python
 NODE := tests/ends/node
 ENDS := $(PYTHON)/generated/stamp $(NODE)/generated/stamp
-# The path of the program, from what `cargo build` says: the target folder may stand anywhere.
+# The path of the program, from what cargo says: the target folder may stand anywhere.
 EXECUTABLE := import json, sys; print([made["executable"] for made in map(json.loads, sys.stdin) if made.get("executable")][0])
+WITH_BOOTH = TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-format=json | python3 -c '$(EXECUTABLE)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends setup rust h2load
+.PHONY: help demo test check ends deploy-check image pod setup rust h2load
 
 help: ## List these targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: rust ## Build the booth and watch it work: two conversations over real gRPC.
 	cargo build --bin toolbooth
 	@cargo run --quiet --bin toolbooth -- demo
 
 # The doc tests come first, so that the main run has the last word.
-test: check ends ## Check, then run every test.
+test: check ends deploy-check ## Check, then run every test.
 	cargo test --quiet --doc
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --no-fail-fast; \
@@ -48,12 +49,8 @@ check: rust setup $(NODE)/generated/stamp ## Formatting, lints, docs, protocol, 
 
 ends: rust $(ENDS) h2load ## Play runs with plain Python and Node clients, and abuse the booth.
 	cargo build --bin toolbooth
-	@set -e; \
-	TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-format=json | python3 -c '$(EXECUTABLE)'); \
-	export TOOLBOOTH_BIN; \
-	set -x; \
-	$(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON); \
-	npm --prefix $(NODE) test --silent
+	$(WITH_BOOTH) $(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON)
+	$(WITH_BOOTH) npm --prefix $(NODE) test --silent
 
 setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).
 
@@ -90,6 +87,20 @@ h2load:
 	@command -v h2load >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update \
 	&& apt-get -qq install -y --no-install-recommends nghttp2-client >/dev/null; } \
 	|| echo 'ends: h2load is missing, so nothing is shown under load: install it (nghttp2-client on Debian)' >&2
+
+image: rust ## Build the static image of the booth, twice, to the same digest. Wants podman or buildah.
+	deploy/image
+
+deploy-check: rust $(TOOLS)/deploy ## Render the pod offline, check it, and play its run with the booth.
+	cargo build --bin toolbooth
+	$(WITH_BOOTH) $(TOOLS)/bin/python -B -m pytest --quiet tests/ends/deploy
+
+pod: $(TOOLS)/deploy ## Play the pod with podman, from the two images of deploy/README.md. Wants root.
+	$(TOOLS)/bin/python -B tests/ends/deploy/play.py
+
+$(TOOLS)/deploy: tests/ends/deploy/requirements.txt $(wildcard deploy/agent/requirements*.txt) | $(STAMP)
+	$(TOOLS)/bin/pip install --quiet --requirement $<
+	@touch $@
 
 rust:
 	@command -v cargo >/dev/null || { echo 'cargo is missing: install a Rust toolchain (see rust-version in Cargo.toml)' >&2; exit 1; }
