@@ -8,8 +8,13 @@ TOOLS := .tools
 # The stamp carries the versions: a new pin is a new stamp, so it installs again.
 STAMP := $(TOOLS)/buf-$(BUF_VERSION)-cargo-deny-$(CARGO_DENY_VERSION)
 
+# The hosts of the benchmarks. Each is made again when its pins change.
+BENCH_PYTHON := $(TOOLS)/bench-python
+BENCH_NODE := $(TOOLS)/bench-node
+PROTOS := $(wildcard proto/toolbooth/v1/*.proto)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check setup rust
+.PHONY: help demo test check bench setup rust
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +38,25 @@ check: rust setup ## Formatting, lints, docs, protocol, dependencies, no path of
 	$(TOOLS)/bin/cargo-deny --log-level error check bans licenses sources
 	@! git grep -nIE '(^|[^[:alnum:]_.])/(root|work|home/[a-z]+|Users/[A-Za-z]+)/' -- . ':!tests/cases' \
 	|| { echo 'check: the lines above name a folder of one machine: write a path relative to the clone instead' >&2; exit 1; }
+
+bench: rust $(BENCH_PYTHON)/ready $(BENCH_NODE)/ready ## Measure: one table of ratios, beside the goals (wants python3, node and a quiet machine).
+	cargo bench --bench ratios
+
+$(BENCH_PYTHON)/ready: benches/hosts/python/requirements.txt $(PROTOS)
+	@command -v python3 >/dev/null || { echo 'bench: python3 is missing: one of the hosts is written in it' >&2; exit 1; }
+	python3 -m venv --clear $(BENCH_PYTHON)
+	$(BENCH_PYTHON)/bin/pip install --quiet -r $<
+	@mkdir $(BENCH_PYTHON)/protos
+	$(BENCH_PYTHON)/bin/python -m grpc_tools.protoc -Iproto --python_out=$(BENCH_PYTHON)/protos \
+	--grpc_python_out=$(BENCH_PYTHON)/protos $(PROTOS)
+	@touch $@
+
+$(BENCH_NODE)/ready: benches/hosts/node/package.json benches/hosts/node/package-lock.json
+	@command -v npm >/dev/null || { echo 'bench: npm is missing: install Node 20 or newer; one of the hosts is written for it' >&2; exit 1; }
+	@mkdir -p $(BENCH_NODE)
+	cp $^ $(BENCH_NODE)
+	npm ci --silent --ignore-scripts --prefix $(BENCH_NODE)
+	@touch $@
 
 setup: $(STAMP) ## Install the pinned tools into .tools/ (instant once done).
 
