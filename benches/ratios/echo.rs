@@ -1,6 +1,6 @@
 //! The baseline: a bare tonic server that hands the bytes of each call back. No task, no channel and no pipeline of its own.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use anyhow::Result;
 use futures::{StreamExt as _, stream::Map};
@@ -14,10 +14,13 @@ use toolbooth::grpc::proto::{
     tool_execution_service_server::{ToolExecutionService, ToolExecutionServiceServer},
 };
 
-/// Serves until the process is killed, with the settings of the booth's own listeners that can cost time.
+/// Serves until the process is killed. What the booth sets on its connections and what can cost time is set here, too.
 pub(crate) async fn serve(socket: &Path) -> Result<()> {
     let connections = UnixListenerStream::new(UnixListener::bind(socket)?);
-    let mut server = Server::builder().max_concurrent_streams(100).tcp_nodelay(true);
+    let mut server = Server::builder()
+        .max_concurrent_streams(100)
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)));
     println!("listening on unix://{}", socket.display());
     server.add_service(ToolExecutionServiceServer::new(Echo)).serve_with_incoming(connections).await?;
     Ok(())

@@ -82,16 +82,9 @@ impl Server {
         Ok(Client::new(endpoint.connect().await?).max_decoding_message_size(usize::MAX))
     }
 
-    /// CPU time of all its threads so far, in microseconds. The kernel counts it to the nanosecond here, not in ticks.
+    /// CPU time of all its threads so far, in microseconds.
     pub(crate) fn cpu(&self) -> Result<f64> {
-        let mut total = Duration::ZERO;
-        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            // A thread that has ended in between takes its time with it.
-            let Ok(statistics) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
-            let on_cpu = statistics.split(' ').next().unwrap_or_default();
-            total += Duration::from_nanos(on_cpu.parse().context("schedstat has a number of nanoseconds")?);
-        }
-        Ok(microseconds(total))
+        cpu_of(&self.child.id().to_string())
     }
 
     /// Memory that it has now, in megabytes (10^6 bytes).
@@ -109,4 +102,17 @@ impl Drop for Server {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// CPU time of all threads of a process (a number, or `self`) so far, in microseconds. The kernel counts it to the nanosecond
+/// here, not in ticks.
+pub(crate) fn cpu_of(process: &str) -> Result<f64> {
+    let mut total = Duration::ZERO;
+    for thread in fs::read_dir(format!("/proc/{process}/task"))? {
+        // A thread that has ended in between takes its time with it.
+        let Ok(statistics) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+        let on_cpu = statistics.split(' ').next().unwrap_or_default();
+        total += Duration::from_nanos(on_cpu.parse().context("schedstat has a number of nanoseconds")?);
+    }
+    Ok(microseconds(total))
 }

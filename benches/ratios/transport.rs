@@ -1,8 +1,8 @@
 //! F1 to F3: what the booth adds to a bare tonic server that is handed the same bytes.
 
-use std::{hint::black_box, time::Instant};
+use std::{hint::black_box, path::Path, time::Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use toolbooth::{
     grpc::proto::Delivery,
     json::{ParseLimits, parse},
@@ -11,9 +11,9 @@ use toolbooth::{
 
 use super::{
     case,
-    figures::{Goal, ROUNDS, Rounds, Row, microseconds, p50},
+    figures::{Goal, ROUNDS, Rounds, Row, p50},
     load::{Shape, drive},
-    server::Server,
+    server::{Server, cpu_of},
 };
 
 const TOOLS: u32 = 10;
@@ -134,7 +134,7 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
         drop(booth);
         floor.0.push(in_process(tools.path())?);
     }
-    println!("in process, parse + is_valid + serialise: us a call: {floor}");
+    println!("in process, parse + is_valid + serialise: CPU us a call: {floor}");
     let rows = CASES.iter().zip(&measured).flat_map(|(case, (booth, echo))| rows_of(case, booth, echo, &floor));
     Ok(rows.collect())
 }
@@ -152,21 +152,20 @@ async fn measure(server: &Server, shape: Shape, calls: u32, round: u32, measured
     Ok(())
 }
 
-/// Time of a call in this process, through the library alone: the work that no booth can do without.
-fn in_process(tools: &std::path::Path) -> Result<f64> {
-    const CALLS: u32 = 20_000;
+/// CPU of a call in this process, through the library alone: the work that no booth can do without. Dropping what was made is
+/// part of it.
+fn in_process(tools: &Path) -> Result<f64> {
+    const CALLS: u32 = 100_000;
     let loaded = load_paths(&[tools.to_owned()], &LoadOptions::default())?;
-    let Some(Entry::Served(tool)) = loaded.catalog.get(&case::tool(0)) else {
-        anyhow::bail!("the tool does not serve")
-    };
+    let Some(Entry::Served(tool)) = loaded.catalog.get(&case::tool(0)) else { bail!("the tool does not serve") };
     let (arguments, limits) = (case::arguments()?, ParseLimits::default());
-    let start = Instant::now();
+    let before = cpu_of("self")?;
     for _ in 0..CALLS {
         let value = parse(&arguments, &limits)?;
         ensure!(tool.input.is_valid(&value), "the arguments are valid");
         black_box(value.to_text());
     }
-    Ok(microseconds(start.elapsed()) / f64::from(CALLS))
+    Ok((cpu_of("self")? - before) / f64::from(CALLS))
 }
 
 fn rows_of(case: &Case, booth: &Measured, echo: &Measured, floor: &Rounds) -> Vec<Row> {
