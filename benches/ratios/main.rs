@@ -17,7 +17,7 @@ mod transport;
 
 use std::{env, path::Path};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail};
 
 use figures::{Row, table};
 
@@ -36,8 +36,9 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let named: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| *argument != "--bench").collect();
-    let unknown = named.iter().find(|name| !SECTIONS.contains(name));
-    ensure!(unknown.is_none(), "{unknown:?} is none of {SECTIONS:?}");
+    if let Some(unknown) = named.iter().find(|name| !SECTIONS.contains(name)) {
+        bail!("`{unknown}` cannot be measured; name any of: {}", SECTIONS.join(", "));
+    }
     let rows = runtime.block_on(measure(|section| named.is_empty() || named.contains(&section)))?;
     println!("\n{}", table(&rows));
     Ok(())
