@@ -18,8 +18,12 @@ ENDS := $(PYTHON)/generated/stamp $(NODE)/generated/stamp
 EXECUTABLE := import json, sys; print([made["executable"] for made in map(json.loads, sys.stdin) if made.get("executable")][0])
 WITH_BOOTH = TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-format=json | python3 -c '$(EXECUTABLE)')
 
+# The hosts of the benchmarks. Each is made again when its pins change.
+BENCH_PYTHON := $(TOOLS)/bench-python
+BENCH_NODE := $(TOOLS)/bench-node
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check image pod setup rust h2load
+.PHONY: help demo test check ends deploy-check bench image pod setup rust h2load
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +55,25 @@ ends: rust $(ENDS) h2load ## Play runs with plain Python and Node clients, and a
 	cargo build --bin toolbooth
 	$(WITH_BOOTH) $(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON)
 	$(WITH_BOOTH) npm --prefix $(NODE) test --silent
+
+bench: rust $(BENCH_PYTHON)/ready $(BENCH_NODE)/ready ## Measure: one table of ratios, beside the goals (wants python3, node and a quiet machine).
+	cargo bench --bench ratios
+
+$(BENCH_PYTHON)/ready: benches/hosts/python/requirements.txt $(PROTOS)
+	@command -v python3 >/dev/null || { echo 'bench: python3 is missing: one of the hosts is written in it' >&2; exit 1; }
+	python3 -m venv --clear $(BENCH_PYTHON)
+	$(BENCH_PYTHON)/bin/pip install --quiet -r $<
+	@mkdir $(BENCH_PYTHON)/protos
+	$(BENCH_PYTHON)/bin/python -m grpc_tools.protoc -Iproto --python_out=$(BENCH_PYTHON)/protos \
+	--grpc_python_out=$(BENCH_PYTHON)/protos $(PROTOS)
+	@touch $@
+
+$(BENCH_NODE)/ready: benches/hosts/node/package.json benches/hosts/node/package-lock.json
+	@command -v npm >/dev/null || { echo 'bench: npm is missing: install Node 20 or newer; one of the hosts is written for it' >&2; exit 1; }
+	@mkdir -p $(BENCH_NODE)
+	cp $^ $(BENCH_NODE)
+	npm ci --silent --ignore-scripts --prefix $(BENCH_NODE)
+	@touch $@
 
 setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).
 
