@@ -122,6 +122,9 @@ impl Booth {
 
     /// The booth's tools with contracts added, and what became of these.
     pub fn with_contracts(&self, contracts: &[Vec<u8>]) -> (Catalog, Vec<ContractReport>) {
+        if contracts.is_empty() {
+            return (self.catalog.clone(), Vec::new());
+        }
         let loaded = contracts.iter().map(|contract| load_document(contract, &self.load));
         let Loaded { catalog, reports } = self.catalog.overlay(loaded);
         (catalog, reports)

@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc};
 use indexmap::IndexMap;
 
 pub use number::Number;
-pub use parse::{ParseError, ParseErrorKind, ParseLimits, parse};
+pub use parse::{ParseError, ParseErrorKind, ParseLimits, parse, parse_shared};
 pub use pointer::Pointer;
 pub use shared::SharedJson;
 
@@ -35,8 +35,8 @@ pub enum Json {
     String(Arc<str>),
     /// A list.
     Array(Vec<Json>),
-    /// Named members.
-    Object(Object),
+    /// Named members. Boxed, so that the other kinds of value are small.
+    Object(Box<Object>),
 }
 
 /// JSON's six kinds of value; there is no `integer` among them (rule E1).
@@ -79,12 +79,12 @@ impl fmt::Display for Kind {
 impl Json {
     /// An object without members.
     pub fn empty_object() -> Self {
-        Self::Object(Object::default())
+        Object::default().into()
     }
 
     /// An object of these members, in this order.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
-        Self::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+        members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Object>().into()
     }
 
     /// What kind of value this is.
@@ -171,6 +171,12 @@ impl Json {
     }
 }
 
+impl From<Object> for Json {
+    fn from(members: Object) -> Self {
+        Self::Object(Box::new(members))
+    }
+}
+
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
         Self::String(text.into())
@@ -211,7 +217,7 @@ impl From<&serde_json::Value> for Json {
             serde_json::Value::String(text) => Self::String(text.as_str().into()),
             serde_json::Value::Array(items) => Self::Array(items.iter().map(Self::from).collect()),
             serde_json::Value::Object(members) => {
-                Self::Object(members.iter().map(|(name, value)| (name.as_str().into(), Self::from(value))).collect())
+                Self::object(members.iter().map(|(name, value)| (name.as_str(), Self::from(value))))
             }
         }
     }

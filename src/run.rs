@@ -9,11 +9,9 @@ mod limits;
 mod submission;
 mod verdict;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ahash::AHashMap;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -89,7 +87,7 @@ struct Current {
     batch: Arc<str>,
     cancel: CancellationToken,
     /// Tokens of its calls, made when somebody first asks for one.
-    calls: HashMap<u32, CancellationToken>,
+    calls: AHashMap<u32, CancellationToken>,
 }
 
 /// What a batch brought.

@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
                 Note::error("wrong_value", path.clone(), message)
             }),
             Json::Object(members) if !blocks.is_empty() => {
-                for (key, member) in members {
+                for (key, member) in &**members {
                     match choices.iter().find_map(|choice| choice.get("properties")?.get(key)) {
                         Some(below) => self.value(below, member, &path.join(key)),
                         None => self.error(|| unknown_key(key, &blocks, path.join(key))),

@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             let (event, span) = self.next()?;
             let at = span.start;
             let (key, style) = match event {
-                Event::MappingEnd => return Ok(Marked { value: Json::Object(members), lines }),
+                Event::MappingEnd => return Ok(Marked { value: members.into(), lines }),
                 Event::Scalar(text, style, 0, None) => (text, style),
                 _ => return Err(refuse(at, "a key that is no plain text: write it as text")),
             };

@@ -142,7 +142,7 @@ impl Answer {
     /// The result of a tool that succeeded, unless its answer says otherwise.
     pub(super) fn into_output(self) -> Result<ToolOutput, ExecutorError> {
         let output = match self.json()? {
-            Some(Json::Object(members)) if envelope::is_envelope(&members) => envelope::read(members)?,
+            Some(Json::Object(members)) if envelope::is_envelope(&members) => envelope::read(*members)?,
             Some(value @ (Json::Object(_) | Json::Array(_))) => {
                 ToolOutput { structured: Some(value.into()), ..ToolOutput::text(self.text) }
             }
@@ -157,7 +157,7 @@ impl Answer {
     pub(super) fn into_envelope_of_failure(self) -> Result<ToolOutput, Self> {
         match self.json() {
             Ok(Some(Json::Object(members))) if envelope::is_envelope(&members) => {
-                envelope::read(members)
+                envelope::read(*members)
                     .map(|output| ToolOutput { is_error: true, warnings: self.warnings.clone(), ..output })
                     // It failed, and says so badly: then its text says more than a complaint about its form.
                     .map_err(|_complaint| self)

@@ -295,7 +295,7 @@ pub(super) fn tool(tool: &Tool) -> proto::Tool {
 fn extra(kept: &Json) -> Option<Json> {
     let mut extra = kept.as_object()?.clone();
     extra.shift_remove("annotations");
-    if extra.is_empty() { None } else { Some(Json::Object(extra)) }
+    if extra.is_empty() { None } else { Some(extra.into()) }
 }
 
 pub(super) fn execute(execution: &Execution) -> proto::Execute {

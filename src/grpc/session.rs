@@ -9,8 +9,9 @@ mod opening;
 mod out;
 mod reply;
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
+use ahash::AHashSet;
 use futures::FutureExt as _;
 use tokio::sync::mpsc;
 use tonic::Streaming;
@@ -53,7 +54,7 @@ struct Session {
     /// Calls of the running batch.
     calls: usize,
     /// Ids of the batches so far.
-    batch_ids: HashSet<Arc<str>>,
+    batch_ids: AHashSet<Arc<str>>,
     /// The host has no more to say, or is not listened to any more: running calls are finished, then the stream ends.
     ending: bool,
     /// Half-closed: nothing more can come in.

@@ -1,10 +1,11 @@
 //! Questions that wait for an answer, by the place of their call.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use ahash::{AHashMap, AHashSet};
 use tokio::sync::oneshot;
 
 use crate::{content::Progress, excerpt::excerpt, ports::ProgressSender};
@@ -40,8 +41,8 @@ pub(super) struct Waiting<T>(Mutex<State<T>>);
 
 #[derive(Debug)]
 struct State<T> {
-    open: HashMap<Place, Open<T>>,
-    over: HashSet<Place>,
+    open: AHashMap<Place, Open<T>>,
+    over: AHashSet<Place>,
     over_in_order: VecDeque<Place>,
     closed: bool,
 }
@@ -55,7 +56,7 @@ struct Open<T> {
 
 impl<T> Default for Waiting<T> {
     fn default() -> Self {
-        let (open, over, over_in_order) = (HashMap::new(), HashSet::new(), VecDeque::new());
+        let (open, over, over_in_order) = (AHashMap::new(), AHashSet::new(), VecDeque::new());
         Self(Mutex::new(State { open, over, over_in_order, closed: false }))
     }
 }

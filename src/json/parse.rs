@@ -3,11 +3,13 @@
 //! Depth, size, duplicate keys, lone surrogates and NUL are decided here, by rule, so that no JSON library decides them by
 //! accident. Contracts are read by the same parser, with wider limits.
 
+mod error;
 mod string;
 
-use std::{fmt, sync::Arc};
+use bytes::Bytes;
 
-use super::{Json, Number, Object, Pointer};
+use super::{Json, Number, Object, Pointer, SharedJson};
+pub use error::{ParseError, ParseErrorKind};
 
 /// What the parser refuses although the grammar allows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,74 +38,22 @@ impl ParseLimits {
     }
 }
 
-/// Why a text was refused, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError {
-    /// The cause.
-    pub kind: ParseErrorKind,
-    /// Line of the first byte that could not be taken, from 1.
-    pub line: usize,
-    /// Column of that byte in its line, in bytes, from 1.
-    pub column: usize,
-    /// The value that was being read.
-    pub path: Pointer,
-}
-
-/// The kinds of cause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ParseErrorKind {
-    /// Not JSON. The text says what was expected.
-    Syntax(&'static str),
-    /// The text ends inside a value.
-    Truncated,
-    /// A value is complete, and then another one starts.
-    Trailing,
-    /// The same key twice in one object.
-    DuplicateKey(Arc<str>),
-    /// Bytes that are not UTF-8, or half of a surrogate pair.
-    InvalidUnicode,
-    /// U+0000 in a string.
-    ForbiddenNul,
-    /// More levels than allowed.
-    TooDeep(usize),
-    /// More bytes than allowed.
-    TooLarge(usize),
-    /// More members than allowed.
-    TooManyKeys(usize),
-}
-
-impl fmt::Display for ParseErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax(expected) => write!(f, "expected {expected}"),
-            Self::Truncated => f.write_str("the text ends in the middle of a value"),
-            Self::Trailing => f.write_str("there is more text after the value"),
-            // A key is from outside: it may be long, and it must not forge a line.
-            Self::DuplicateKey(key) if key.len() > 80 => {
-                write!(f, "a key of {} bytes stands twice in one object", key.len())
-            }
-            Self::DuplicateKey(key) => write!(f, "the key \"{}\" stands twice in one object", key.escape_debug()),
-            Self::InvalidUnicode => f.write_str("a string is not valid Unicode"),
-            Self::ForbiddenNul => f.write_str("a string contains the character U+0000"),
-            Self::TooDeep(max) => write!(f, "more than {max} levels of nesting"),
-            Self::TooLarge(max) => write!(f, "more than {max} bytes"),
-            Self::TooManyKeys(max) => write!(f, "more than {max} object members"),
-        }
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at line {} column {}", self.kind, self.line, self.column)
-    }
-}
-
-impl std::error::Error for ParseError {}
-
 /// Reads exactly one JSON value, with nothing but white space around it.
 pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
-    let mut reader = Reader { text: "", at: 0, depth: 0, keys: 0, path: Vec::new(), limits };
-    reader.document(text).map_err(|kind| {
+    read(text, limits).map(|(value, _)| value)
+}
+
+/// The same, for a value that goes on to others. Where the text is the one that the value would be written as, it is kept for
+/// that.
+pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, ParseError> {
+    let (value, is_compact) = read(text, limits)?;
+    Ok(if is_compact { SharedJson::written(value, text.clone()) } else { value.into() })
+}
+
+/// The value, and whether its text is certainly the compact one.
+fn read(text: &[u8], limits: &ParseLimits) -> Result<(Json, bool), ParseError> {
+    let mut reader = Reader { text: "", at: 0, depth: 0, keys: 0, is_compact: true, path: Vec::new(), limits };
+    let value = reader.document(text).map_err(|kind| {
         let before = text.get(..reader.at).unwrap_or(text);
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         ParseError {
@@ -112,7 +62,8 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
             column: 1 + before.len() - line_start,
             path: reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step)),
         }
-    })
+    })?;
+    Ok((value, reader.is_compact))
 }
 
 struct Reader<'a> {
@@ -120,6 +71,8 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     keys: usize,
+    /// Nothing was read so far that would be written in another way.
+    is_compact: bool,
     /// After an error: the steps to the value that was being read, the innermost first.
     path: Vec<String>,
     limits: &'a ParseLimits,
@@ -145,6 +98,8 @@ impl<'a> Reader<'a> {
             }
         };
         self.text = text;
+        // Some of what is not ASCII would be written as an escape.
+        self.is_compact = text.is_ascii();
         self.skip_blanks();
         let value = self.value()?;
         self.skip_blanks();
@@ -158,6 +113,7 @@ impl<'a> Reader<'a> {
     fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
+            self.is_compact = false;
         }
     }
 
@@ -201,7 +157,7 @@ impl<'a> Reader<'a> {
     fn object(&mut self) -> Parsed<Json> {
         let mut members = Object::default();
         if self.take(b'}') {
-            return Ok(Json::Object(members));
+            return Ok(members.into());
         }
         loop {
             let start = self.at;
@@ -230,7 +186,7 @@ impl<'a> Reader<'a> {
             members.insert(key, value?);
             self.skip_blanks();
             if self.take(b'}') {
-                return Ok(Json::Object(members));
+                return Ok(members.into());
             }
             if !self.take(b',') {
                 return self.unexpected("`,` or `}`");

@@ -21,6 +21,11 @@ struct Kept {
 }
 
 impl SharedJson {
+    /// A value whose compact text is known.
+    pub(super) fn written(value: Json, text: Bytes) -> Self {
+        Self(Arc::new(Kept { value, text: text.into() }))
+    }
+
     /// The compact text, as bytes.
     pub fn bytes(&self) -> &Bytes {
         self.0.text.get_or_init(|| self.0.value.to_text().into())
@@ -63,5 +68,32 @@ impl Eq for SharedJson {}
 impl fmt::Debug for SharedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{ParseLimits, parse, parse_shared};
+
+    #[test]
+    fn the_text_is_the_compact_one_whether_it_was_kept_or_made() {
+        for (text, is_kept) in [
+            (r#"{"a":[1,-0.50,1E5,"x/y",null,true],"b":{}}"#, true),
+            (r#"{"a": 1}"#, false),
+            (r#" {"a":1}"#, false),
+            (
+                r#"{"a":1}
+"#,
+                false,
+            ),
+            (r#"{"a":"\/\u0041"}"#, false),
+            ("{\"a\":\"\u{2028}é\"}", false),
+        ] {
+            let bytes = bytes::Bytes::copy_from_slice(text.as_bytes());
+            let shared = parse_shared(&bytes, &ParseLimits::default()).unwrap();
+            let made = parse(text.as_bytes(), &ParseLimits::default()).unwrap().to_text();
+            assert_eq!(shared.text(), made, "{text}");
+            assert_eq!(shared.bytes().as_ptr() == bytes.as_ptr(), is_kept, "{text}");
+        }
     }
 }

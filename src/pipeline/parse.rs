@@ -1,5 +1,7 @@
 //! Stage 2: the model's text becomes one JSON object (rule P3).
 
+use bytes::Bytes;
+
 use crate::{
     json::{self, Json, ParseError, ParseErrorKind, ParseLimits, Pointer, SharedJson},
     refusal::{Code, Reason, Refusal, Violation},
@@ -11,24 +13,23 @@ use crate::{
 /// Parses the text. Empty, blank and `null` text is `{}`.
 pub(super) fn parse(
     tool: &Tool,
-    text: &[u8],
+    text: &Bytes,
     limits: &ParseLimits,
     trace: &mut Trace,
 ) -> Result<SharedJson, Box<Refusal>> {
     let limits = ParseLimits { allow_nul: tool.arguments.allow_nul, ..limits.clone() };
     let value = if text.trim_ascii().is_empty() {
-        Json::empty_object()
+        Json::Null.into()
     } else {
-        json::parse(text, &limits).map_err(|error| malformed(tool, &error))?
+        json::parse_shared(text, &limits).map_err(|error| malformed(tool, &error))?
     };
-    let value = match value {
-        Json::Null => Json::empty_object(),
+    let value = match *value {
+        Json::Null => Json::empty_object().into(),
         Json::Object(_) => value,
         Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
             return Err(not_object(tool, &value).into());
         }
     };
-    let value = SharedJson::from(value);
     trace.received = Some(value.clone());
     Ok(value)
 }

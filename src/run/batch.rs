@@ -1,11 +1,8 @@
 //! One batch: calls are preflighted in order, run side by side or one after the other, and each gets exactly one result.
 
-use std::{
-    collections::{HashMap, HashSet},
-    panic::AssertUnwindSafe,
-    sync::Arc,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
+use ahash::{AHashMap, AHashSet};
 use futures::FutureExt as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -58,9 +55,9 @@ struct Ongoing {
     bytes: usize,
     seen: Duplicates,
     /// Ids that calls have or will have, as far as they are known: none of these is assigned.
-    ids: HashSet<Arc<str>>,
+    ids: AHashSet<Arc<str>>,
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
-    holders: HashMap<AcceptKey, u32>,
+    holders: AHashMap<AcceptKey, u32>,
     calls: Calls,
 }
 
@@ -70,7 +67,7 @@ impl Ongoing {
         if feed.cancelled {
             cancel.cancel();
         }
-        let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: HashMap::new() };
+        let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: AHashMap::new() };
         *lock(&run.current) = Some(current);
         let is_sequential = |name: &Arc<str>| is_sequential(run, name);
         let place = BatchPlace { run: Arc::clone(run.id()), batch: Arc::clone(&feed.id) };
@@ -85,7 +82,7 @@ impl Ongoing {
             bytes: 0,
             seen: Duplicates::default(),
             ids: feed.whole.as_ref().map(|whole| whole.ids.clone()).unwrap_or_default(),
-            holders: HashMap::new(),
+            holders: AHashMap::new(),
             calls: Calls::default(),
         }
     }
@@ -297,7 +294,8 @@ async fn conclude(
     cancel: &CancellationToken,
 ) -> CallResult {
     match key {
-        Some(key) => submission::once(run, key, admitted, watch, cancel).await,
+        // Boxed, because most calls are no submission and should not be as large as one.
+        Some(key) => Box::pin(submission::once(run, key, admitted, watch, cancel)).await,
         None => run.complete(admitted, watch, cancel).await.0,
     }
 }

@@ -1,15 +1,16 @@
 //! The same call id twice in one batch (rule B5): the same call is answered twice and run once; another call is refused.
 
-use std::{cell::OnceCell, collections::HashMap, sync::Arc};
+use std::{cell::OnceCell, sync::Arc};
 
 use crate::{
     call::{ToolCall, is_blank_id},
     json::{self, Json, ParseLimits},
 };
+use ahash::AHashMap;
 
 /// The calls of a batch by the ids that the model gave them.
 #[derive(Debug, Default)]
-pub(super) struct Duplicates(HashMap<Arc<str>, First>);
+pub(super) struct Duplicates(AHashMap<Arc<str>, First>);
 
 /// The first call of an id.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! How the calls of a batch come: all at once, or one after the other while the model still speaks.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
+use ahash::AHashSet;
 use tokio::{sync::mpsc, task::coop::consume_budget};
 
 use crate::call::{Batch, Finish, Mode, ToolCall};
@@ -61,7 +62,7 @@ pub(super) struct Whole {
     /// The names of its tools.
     pub(super) tools: Vec<Arc<str>>,
     /// The ids that its calls have.
-    pub(super) ids: HashSet<Arc<str>>,
+    pub(super) ids: AHashSet<Arc<str>>,
 }
 
 impl Feed {

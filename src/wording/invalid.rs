@@ -113,16 +113,13 @@ fn shorten(value: &Json) -> Json {
     match value {
         Json::String(text) if text.chars().count() > MAX_SHOWN => Json::from(on_one_line(text).as_str()),
         Json::Array(items) => Json::Array(items.iter().map(shorten).collect()),
-        Json::Object(members) => Json::Object(
-            members
-                .iter()
-                .map(|(name, value)| {
-                    let name =
-                        if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { Arc::clone(name) };
-                    (name, shorten(value))
-                })
-                .collect::<Object>(),
-        ),
+        Json::Object(members) => {
+            let shown = members.iter().map(|(name, value)| {
+                let name = if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { Arc::clone(name) };
+                (name, shorten(value))
+            });
+            shown.collect::<Object>().into()
+        }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
     }
 }

@@ -1,7 +1,8 @@
 //! The first frame: who the host is, and what its run is opened with.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
+use ahash::AHashSet;
 use tokio::sync::mpsc;
 use tonic::Streaming;
 use tracing::info;
@@ -76,7 +77,7 @@ pub(super) async fn open(
         stopping: stopping.clone(),
         batch: Phase::Idle,
         calls: 0,
-        batch_ids: HashSet::new(),
+        batch_ids: AHashSet::new(),
         ending: false,
         half_closed: false,
         gone: false,

@@ -12,6 +12,8 @@ impl<'a> Reader<'a> {
         if self.take(b'"') {
             return Ok(plain.into());
         }
+        // An escape may be one of several spellings.
+        self.is_compact = false;
         let mut text = plain.to_owned();
         loop {
             if self.take(b'"') {

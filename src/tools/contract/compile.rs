@@ -63,7 +63,7 @@ fn kept(mut kept: Object, contract: &mut Contract) -> Json {
     ];
     let objects = objects.into_iter().map(|(key, object)| (key, object.map(|object| object.0.0)));
     kept.extend(objects.chain([("icons", icons)]).filter_map(|(key, value)| Some((key.into(), value?))));
-    Json::Object(kept)
+    kept.into()
 }
 
 /// Puts the tool together and finds everything that keeps it from serving.

@@ -39,9 +39,9 @@ pub(super) fn check(schema: &Json, options: SchemaOptions) -> Vec<Note> {
 
 fn judge(context: &Object, path: Pointer, part: &Object, default: &Json, options: SchemaOptions) -> Option<Note> {
     let mut alone = context.clone();
-    alone.insert("allOf".into(), Json::Array(vec![Json::Object(part.clone())]));
+    alone.insert("allOf".into(), Json::Array(vec![part.clone().into()]));
     // A part that refers outside of `$defs` cannot be read alone, and is let be.
-    let (alone, _) = Schema::compile(Json::Object(alone), &options).ok()?;
+    let (alone, _) = Schema::compile(alone.into(), &options).ok()?;
     (!alone.is_valid(default)).then(|| {
         let message = "the default breaks its own schema and must not be filled in: correct one of them";
         Note::warning("broken_default", path, message)

@@ -71,7 +71,7 @@ fn compile<'a>(
 }
 
 fn any_object() -> Json {
-    Json::Object(Object::from_iter([("type".into(), Json::from("object"))]))
+    Json::object([("type", Json::from("object"))])
 }
 
 /// Arguments are always an object.

@@ -59,7 +59,7 @@ impl<'a> Redaction<'a> {
                     let below = self.of_member(&schemas, name);
                     (Arc::clone(name), self.redact(below, value))
                 });
-                Json::Object(shown.collect::<Object>())
+                shown.collect::<Object>().into()
             }
             Json::Array(items) => {
                 let shown = items.iter().enumerate().map(|(at, value)| self.redact(of_item(&schemas, at), value));

@@ -116,7 +116,7 @@ pub(in crate::tools) fn each_subschema<'a>(
 pub(super) fn to_value(schema: &Json, dialect: Dialect) -> Value {
     let Json::Object(keywords) = schema else { return rounded(schema) };
     let mut value = Map::with_capacity(keywords.len());
-    for (keyword, held) in keywords {
+    for (keyword, held) in &**keywords {
         if &**keyword == "$schema"
             && held.as_str().is_some_and(|address| Dialect::from_address(address) != Some(dialect))
         {

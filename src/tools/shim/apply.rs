@@ -93,7 +93,7 @@ fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &
     let arguments = shaped.to_mut();
     let Some((_, Json::Object(inner))) = remove(arguments, at) else { return Ok(()) };
     if let Some(outer) = parent.find_mut(arguments).and_then(Json::as_object_mut) {
-        for (name, value) in inner {
+        for (name, value) in *inner {
             outer.entry(name).or_insert(value);
         }
     }
