@@ -83,8 +83,7 @@ enum Command {
 impl Cli {
     /// What is said of logging: by flags, by the environment, by the settings of `serve`, in this order.
     pub(crate) fn log(&self) -> anyhow::Result<Log> {
-        let flags =
-            Log { format: self.log.log_format, filter: self.log.log_level.map(|level| level.as_str().to_owned()) };
+        let flags = Log { format: self.log.log_format, filter: self.log.log_level.map(Level::filter) };
         let settings = if let Command::Serve(serve) = &self.command { serve.settings()?.log } else { Log::default() };
         Ok(flags.or(config::log_of_environment()).or(settings))
     }

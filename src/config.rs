@@ -129,8 +129,16 @@ pub(crate) enum Level {
 }
 
 impl Level {
+    /// The filter for it: the booth's own lines; of the libraries only what somebody should look at.
+    pub(crate) fn filter(self) -> String {
+        match self {
+            Self::Off | Self::Error | Self::Warn => self.as_str().to_owned(),
+            Self::Info | Self::Debug | Self::Trace => format!("warn,toolbooth={}", self.as_str()),
+        }
+    }
+
     /// The word for it.
-    pub(crate) fn as_str(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Error => "error",

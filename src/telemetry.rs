@@ -9,7 +9,7 @@ use crate::config::{Level, Log, LogFormat};
 
 /// Starts logging. Where `log` names no level, `level` is taken.
 pub(crate) fn start(log: Log, level: Level) -> anyhow::Result<()> {
-    let filter = log.filter.unwrap_or_else(|| level.as_str().to_owned());
+    let filter = log.filter.unwrap_or_else(|| level.filter());
     let filter = EnvFilter::builder().parse(&filter).with_context(|| format!("`{filter}` is no log filter"))?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_target(false);
     let started = match log.format.unwrap_or_default() {

@@ -10,7 +10,7 @@ use toolbooth::{
     server::{self, Listeners, Serving, SocketFile},
     tools::{Author, LoadOptions, load_paths},
 };
-use tracing::{info, warn};
+use tracing::{field::display, info, warn};
 
 use super::in_process::{self, log_report};
 use crate::config::{DEFAULT_TCP, Settings, parse_mode};
@@ -91,7 +91,9 @@ impl Serve {
         let booth = in_process::booth(&settings, loaded.catalog, load)?;
         let (serving, _socket) = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
-        info!(socket = ?settings.socket, tcp = ?settings.tcp, served, quarantined, "serving");
+        let socket = settings.socket.as_ref().map(|path| path.display().to_string());
+        let [tcp, diagnostics] = [settings.tcp, settings.diagnostics].map(|address| address.map(display));
+        info!(socket, tcp, diagnostics, served, quarantined, "serving");
         if served == 0 {
             warn!("no tool of the booth's own serves; name contracts with --tools, or let hosts add theirs");
         }
@@ -100,6 +102,7 @@ impl Serve {
         let code = tokio::select! {
             served = server::serve(Arc::new(booth), serving, stop) => {
                 served?;
+                info!("stopped");
                 ExitCode::SUCCESS
             }
             () = hurry.cancelled() => ExitCode::from(128 + 2),

@@ -169,7 +169,7 @@ impl SettingsFile {
                 Limits::default()
             }),
             grace: time(Pointer::root().join("grace"), self.grace.as_deref(), standard.grace, &mut notes),
-            log: Log { format: log.format, filter: log.level.map(|level| level.as_str().to_owned()) },
+            log: Log { format: log.format, filter: log.level.map(Level::filter) },
         };
         if notes.is_empty() { Ok(settings) } else { Err(notes) }
     }

@@ -118,7 +118,7 @@ mod tests {
             capacity: Capacity { max_parallel: 2, ..standard.capacity },
             arguments: ParseLimits { max_depth: 8, ..standard.arguments },
             grace: Duration::from_secs(5),
-            log: Log { format: Some(LogFormat::Json), filter: Some("debug".into()) },
+            log: Log { format: Some(LogFormat::Json), filter: Some("warn,toolbooth=debug".into()) },
         };
         assert_eq!(read, Ok(expected));
     }

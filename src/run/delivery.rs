@@ -11,11 +11,14 @@ use super::{Limit, Observer, Verdict, VerdictReason};
 use crate::{
     call::{BatchPlace, ToolCall, is_blank_id},
     content::Progress,
-    excerpt::excerpt,
+    excerpt::beginning,
     pipeline::Watch,
     refusal::Reason,
     result::CallResult,
 };
+
+/// Bytes of a name or an id that the log shows.
+const MAX_SHOWN: usize = 80;
 
 const TOOL_NAME: &str = "gen_ai.tool.name";
 const CALL_ID: &str = "gen_ai.tool.call.id";
@@ -36,8 +39,9 @@ impl Delivery {
     /// The span of a call, from its preflight to its result.
     pub(super) fn span(&self, call: &ToolCall) -> Span {
         let (run, batch) = (&*self.place.run, &*self.place.batch);
-        let tool = excerpt(&call.name);
-        let call_id = (!is_blank_id(&call.id)).then(|| excerpt(&call.id));
+        // They may be of any length; the log escapes what they hold.
+        let tool = beginning(&call.name, MAX_SHOWN);
+        let call_id = (!is_blank_id(&call.id)).then(|| beginning(&call.id, MAX_SHOWN));
         info_span!(
             "execute_tool",
             run,
