@@ -66,10 +66,11 @@ impl Executor for Executors {
                 let host = self.host.as_ref().ok_or(ExecutorError::NoHost)?;
                 host.execute(execution, progress).await
             }
+            // Boxed: these are large, and thousands of calls of a host may wait beside.
             ExecutorSpec::Http(spec) => {
-                self.http.run(spec, Request::of(&execution).to_text(), &execution.idempotency_key()).await
+                Box::pin(self.http.run(spec, Request::of(&execution).to_text(), &execution.idempotency_key())).await
             }
-            ExecutorSpec::Command(spec) => self.programs.run(spec, &Request::of(&execution).to_text()).await,
+            ExecutorSpec::Command(spec) => Box::pin(self.programs.run(spec, &Request::of(&execution).to_text())).await,
             ExecutorSpec::Submit => Ok(submit(&execution.arguments)),
             ExecutorSpec::Echo => Ok(echo(&execution.arguments)),
         }

@@ -1,6 +1,6 @@
 //! Stage 8: hooks may change the result field by field (rule P8). One that fails flags the result, and undoes nothing.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     content::Warning,
-    ports::{HookError, Override},
+    ports::{HookCall, HookError, Override},
     result::CallResult,
     tools::Tool,
 };
@@ -23,47 +23,59 @@ pub(super) async fn finish(
     (ran, attempt): (Ran, Attempt),
     cancel: &CancellationToken,
 ) -> CallResult {
-    let seen = admitted.hook_call(scope);
+    let seen = (attempt == Attempt::Answered && !scope.hooks.is_empty()).then(|| admitted.hook_call(scope));
+    let tool = Arc::clone(admitted.tool());
+    let mut result = result(admitted, ran, attempt);
+    if let Some(seen) = seen {
+        // Boxed: few runs have such hooks, and every call would be as large as if it had.
+        Box::pin(judge(scope, &tool, &seen, &mut result, cancel)).await;
+    }
+    result
+}
+
+/// What the tool gave, in shape, or why there is nothing.
+fn result(admitted: AdmittedCall, ran: Ran, attempt: Attempt) -> CallResult {
     let (call, tool, trace) = admitted.into_parts();
-    let full_bytes = ran.as_ref().ok().and_then(|output| output.full_bytes);
-    let mut result = match ran {
-        Ok(output) => {
-            let is_error = output.is_error;
-            CallResult {
-                call,
-                trace,
-                error: None,
-                is_error,
-                executed: true,
-                // A failure never ends the run by itself; only the executor can say so.
-                terminate: output.terminate.unwrap_or(tool.terminate && !is_error),
-                replayed: false,
-                content: output.content,
-                structured: output.structured,
-                details: output.details,
-                warnings: output.warnings,
-                duration: Duration::ZERO,
-            }
-        }
+    let output = match ran {
+        Ok(output) => output,
         Err(refusal) => {
             let executed = attempt != Attempt::NotStarted;
             return CallResult { executed, ..CallResult::refused(call, trace, refusal) };
         }
     };
-    // Hooks see what the model would read; what they change is shaped again.
-    shape::shape(&tool, &mut result, Fresh::executed(full_bytes));
+    let is_error = output.is_error;
+    let mut result = CallResult {
+        call,
+        trace,
+        error: None,
+        is_error,
+        executed: true,
+        // A failure never ends the run by itself; only the executor can say so.
+        terminate: output.terminate.unwrap_or(tool.terminate && !is_error),
+        replayed: false,
+        content: output.content,
+        structured: output.structured,
+        details: output.details,
+        warnings: output.warnings,
+        duration: Duration::ZERO,
+    };
+    shape::shape(&tool, &mut result, Fresh::executed(output.full_bytes));
+    result
+}
+
+/// Hooks see what the model would read; what they change is shaped again.
+async fn judge(scope: &Scope, tool: &Tool, seen: &HookCall, result: &mut CallResult, cancel: &CancellationToken) {
     for hook in &scope.hooks {
         let judged = tokio::select! {
             biased;
-            judged = hook.after(&seen, &result) => judged,
+            judged = hook.after(seen, result) => judged,
             () = cancel.cancelled() => Err(HookError("the call was cancelled before it was judged".to_owned())),
         };
         match judged {
-            Ok(change) => apply(&tool, &mut result, change),
+            Ok(change) => apply(tool, result, change),
             Err(error) => result.warnings.push(Warning { code: "after_hook_failed", message: error.0 }),
         }
     }
-    result
 }
 
 fn apply(tool: &Tool, result: &mut CallResult, change: Override) {
