@@ -71,8 +71,8 @@ impl Service for Execution {
         let _cancel = CancelOnDrop(Arc::clone(&opened.run));
         let id = decode::named(request.batch_id).unwrap_or_else(decode::assigned_batch_id);
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
-        let running = opened.run.batch(Feed::from(batch), Arc::new(Unobserved));
-        tokio::pin!(running);
+        // On a task of its own: what has started is answered and recorded, even if its caller goes away.
+        let mut running = tokio::spawn(opened.run.batch(Feed::from(batch), Arc::new(Unobserved)));
         let outcome = tokio::select! {
             outcome = &mut running => outcome,
             () = self.stopping.cancel.cancelled() => {
@@ -80,6 +80,7 @@ impl Service for Execution {
                 running.await
             }
         };
+        let outcome = outcome.map_err(|_lost| Status::internal("the booth failed, and the batch is lost with it"))?;
         let (verdict, warning) = encode::verdict(&outcome.verdict);
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));

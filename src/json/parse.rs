@@ -47,7 +47,7 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
 /// that.
 pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, ParseError> {
     let (value, is_compact) = read(text, limits)?;
-    Ok(if is_compact { SharedJson::written(value, text.clone()) } else { value.into() })
+    Ok(if is_compact { SharedJson::written(value, Bytes::copy_from_slice(text)) } else { value.into() })
 }
 
 /// The value, and whether its text is certainly the compact one.
