@@ -108,7 +108,7 @@ $(NODE)/generated/stamp: $(NODE)/node_modules/.package-lock.json $(PROTOS)
 # Without it the tests under load are skipped, and say so.
 h2load:
 	@command -v h2load >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update \
-	&& apt-get -qq install -y --no-install-recommends nghttp2-client >/dev/null; } \
+	&& DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nghttp2-client >/dev/null; } \
 	|| echo 'ends: h2load is missing, so nothing is shown under load: install it (nghttp2-client on Debian)' >&2
 
 image: rust ## Build the static image of the booth, twice, to the same digest. Wants podman or buildah.

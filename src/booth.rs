@@ -2,9 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
@@ -43,7 +44,13 @@ pub struct Booth {
 
 /// The ids of the runs that are open.
 #[derive(Debug, Clone, Default)]
-pub struct OpenRuns(Arc<Mutex<HashSet<Arc<str>>>>);
+pub struct OpenRuns(Arc<Ids>);
+
+#[derive(Debug, Default)]
+struct Ids {
+    open: Mutex<HashSet<Arc<str>>>,
+    closed: Notify,
+}
 
 /// What a run is asked for with.
 #[derive(Debug, Default)]
@@ -132,16 +139,34 @@ impl Booth {
 }
 
 impl OpenRuns {
+    /// Returns when none is open.
+    pub async fn none(&self) {
+        loop {
+            let closed = self.0.closed.notified();
+            if self.0.open().is_empty() {
+                return;
+            }
+            closed.await;
+        }
+    }
+
     fn take(&self, id: &Arc<str>) -> Result<Lease, RunInUse> {
-        // What the lock guards is never left half changed.
-        let is_new = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(id));
+        let is_new = self.0.open().insert(Arc::clone(id));
         if is_new { Ok(Lease { id: Arc::clone(id), runs: self.clone() }) } else { Err(RunInUse(Arc::clone(id))) }
+    }
+}
+
+impl Ids {
+    fn open(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+        // What the lock guards is never left half changed.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.runs.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.runs.0.open().remove(&self.id);
+        self.runs.0.closed.notify_waiters();
     }
 }
 

@@ -60,7 +60,8 @@ pub struct Stopping {
     pub grace: Duration,
 }
 
-/// The services of a booth, with messages of so many bytes at most: more are not taken, and what is sent is cut.
+/// The services of a booth. Messages of more bytes are not taken; results are cut, and lists come in pages, so that they have no
+/// more. What cannot be cut is sent as it is: it is the client's to refuse.
 pub fn routes(booth: &Arc<Booth>, stopping: &Stopping, max_message_bytes: usize) -> Routes {
     let mut routes = Routes::builder();
     routes.add_service(execution::service(Arc::clone(booth), stopping.clone(), max_message_bytes));

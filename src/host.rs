@@ -38,6 +38,8 @@ pub enum Signal {
     Finished(Arc<CallResult>),
     /// The batch is over; nothing else comes of it.
     BatchFinished(Box<BatchOutcome>),
+    /// The booth failed on the batch; nobody knows what became of its calls.
+    BatchLost,
     /// Execute this call.
     Execute(Box<Execution>),
     /// Stop executing this call: its result is given.

@@ -20,7 +20,7 @@ use crate::{
     grpc::{self, DESCRIPTORS, MAX_MESSAGE_BYTES, SERVICES, Stopping},
 };
 
-pub use listen::{BindError, Listeners, SocketAccess, SocketFile, bind_diagnostics, bind_tcp, bind_unix};
+pub use listen::{BindError, Listeners, SocketAccess, UnixSocket, bind_diagnostics, bind_tcp, bind_unix};
 
 /// What connections may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub async fn serve(booth: Arc<Booth>, serving: Serving, stop: CancellationToken)
     tokio::select! {
         ended = server => Ok(ended?),
         ended = diagnostics => Ok(ended?),
-        () = drain(&stopping, &health, &end) => Ok(()),
+        () = drain(&booth, &stopping, &health, &end) => Ok(()),
     }
 }
 
@@ -113,12 +113,21 @@ pub async fn serve(booth: Arc<Booth>, serving: Serving, stop: CancellationToken)
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Returns when whoever is still there is not waited for any more.
-async fn drain(stopping: &Stopping, health: &HealthReporter, end: &CancellationToken) {
+async fn drain(booth: &Booth, stopping: &Stopping, health: &HealthReporter, end: &CancellationToken) {
     stopping.drain.cancelled().await;
     info!(grace = %humantime::format_duration(stopping.grace), "draining");
     report(health, ServingStatus::NotServing).await;
     end.cancel();
-    tokio::time::sleep(stopping.grace).await;
+    let grace = tokio::time::sleep(stopping.grace);
+    tokio::pin!(grace);
+    tokio::select! {
+        () = &mut grace => {}
+        () = booth.open_runs.none() => {
+            // Whoever watches the health of the booth knows by now, and must not hold it up.
+            forget(health).await;
+            grace.await;
+        }
+    }
     warn!("the grace is over; what still runs is cancelled");
     stopping.cancel.cancel();
     // Cancelled calls answer at once; whoever does not read his answer is not waited for.
@@ -129,6 +138,13 @@ async fn drain(stopping: &Stopping, health: &HealthReporter, end: &CancellationT
 async fn report(health: &HealthReporter, status: ServingStatus) {
     for service in SERVICES.into_iter().chain([""]) {
         health.set_service_status(service, status).await;
+    }
+}
+
+/// Ends the streams of those who watch.
+async fn forget(health: &HealthReporter) {
+    for service in SERVICES.into_iter().chain([""]) {
+        health.clone().clear_service_status(service).await;
     }
 }
 

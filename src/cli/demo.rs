@@ -54,8 +54,8 @@ impl Demo {
         let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
         let booth = in_process::booth(&Settings::default(), loaded.catalog, load)?;
         let socket = folder.path().join("booth.sock");
-        let (listener, _file) = server::bind_unix(&socket, SocketAccess::default()).await?;
-        let listeners = Listeners { unix: Some(listener), tcp: None };
+        let unix = server::bind_unix(&socket, SocketAccess::default()).await?;
+        let listeners = Listeners { unix: Some(unix), tcp: None };
         let stop = CancellationToken::new();
         let grace = Duration::from_secs(1);
         let serving = Serving { listeners, diagnostics: None, transport: Transport::default(), grace };

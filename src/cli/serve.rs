@@ -4,10 +4,13 @@ use std::{io::Write, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Ar
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
-    server::{self, Listeners, Serving, SocketFile},
+    server::{self, Listeners, Serving},
     tools::{Author, LoadOptions, load_paths},
 };
 use tracing::{field::display, info, warn};
@@ -80,19 +83,20 @@ impl Serve {
     /// Serves until a signal ends it.
     pub(super) async fn run(self, out: &mut dyn Write) -> Result<ExitCode> {
         let settings = self.settings()?;
-        let (stop, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let (stop, (hurry, hurried)) = (CancellationToken::new(), oneshot::channel());
         // Before anybody can see the booth: whoever sees it may end it.
-        let watching = tokio::spawn(watch_signals(stop.clone(), hurry.clone())?);
+        let watching = tokio::spawn(watch_signals(stop.clone(), hurry)?);
         let loaded = load_paths(&settings.tools, &LoadOptions::default())?;
         loaded.reports.iter().for_each(log_report);
         let served = loaded.catalog.served().count();
         let quarantined = loaded.catalog.len() - served;
         let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
         let booth = in_process::booth(&settings, loaded.catalog, load)?;
-        let (serving, _socket) = bind(&settings, out).await?;
+        let serving = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
         let socket = settings.socket.as_ref().map(|path| path.display().to_string());
-        let [tcp, diagnostics] = [settings.tcp, settings.diagnostics].map(|address| address.map(display));
+        let [tcp, diagnostics] = [&serving.listeners.tcp, &serving.diagnostics]
+            .map(|listener| listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(display));
         info!(socket, tcp, diagnostics, served, quarantined, "serving");
         if served == 0 {
             warn!("no tool of the booth's own serves; name contracts with --tools, or let hosts add theirs");
@@ -105,33 +109,40 @@ impl Serve {
                 info!("stopped");
                 ExitCode::SUCCESS
             }
-            () = hurry.cancelled() => ExitCode::from(128 + 2),
+            Ok(signal) = hurried => ExitCode::from(128 + signal),
         };
         watching.abort();
         Ok(code)
     }
 }
 
-/// The first signal lets running batches finish, the second one does not.
-fn watch_signals(stop: CancellationToken, hurry: CancellationToken) -> Result<impl Future<Output = ()> + Send> {
+/// The first signal lets running batches finish. The second one, whose number is told, does not.
+fn watch_signals(stop: CancellationToken, hurry: oneshot::Sender<u8>) -> Result<impl Future<Output = ()> + Send> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        for token in [stop, hurry] {
-            tokio::select! {
-                _ = terminate.recv() => info!("SIGTERM"),
-                _ = interrupt.recv() => info!("SIGINT"),
+    let mut next = async move || {
+        tokio::select! {
+            _ = terminate.recv() => {
+                info!("SIGTERM");
+                15
             }
-            token.cancel();
+            _ = interrupt.recv() => {
+                info!("SIGINT");
+                2
+            }
         }
+    };
+    Ok(async move {
+        next().await;
+        stop.cancel();
+        let _ended_by_itself = hurry.send(next().await);
     })
 }
 
-/// Binds the listeners, and says where. The socket's file is removed with the second of the two.
-async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Serving, Option<SocketFile>)> {
-    let (mut listeners, mut diagnostics, mut socket) = (Listeners::default(), None, None);
+/// Binds the listeners, and says where.
+async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<Serving> {
+    let (mut listeners, mut diagnostics) = (Listeners::default(), None);
     if let Some(path) = &settings.socket {
-        let (listener, file) = server::bind_unix(path, settings.access).await?;
-        (listeners.unix, socket) = (Some(listener), Some(file));
+        listeners.unix = Some(server::bind_unix(path, settings.access).await?);
         writeln!(out, "listening on unix://{}", path.display())?;
     }
     if let Some(address) = settings.tcp {
@@ -144,5 +155,5 @@ async fn bind(settings: &Settings, out: &mut dyn Write) -> Result<(Serving, Opti
         writeln!(out, "diagnostics on http://{}", listener.local_addr()?)?;
         diagnostics = Some(listener);
     }
-    Ok((Serving { listeners, diagnostics, transport: settings.transport, grace: settings.grace }, socket))
+    Ok(Serving { listeners, diagnostics, transport: settings.transport, grace: settings.grace })
 }

@@ -201,7 +201,7 @@ impl TransportBlock {
                 1..=1 << 20,
                 notes,
             ),
-            first_bytes: time(key("first_bytes"), self.first_bytes.as_deref(), standard.first_bytes, notes),
+            first_bytes: some_time(key("first_bytes"), self.first_bytes.as_deref(), standard.first_bytes, notes),
             max_streams: small(within(key("max_streams"), self.max_streams.unwrap_or(streams), 1..=1 << 20, notes)),
             max_header_bytes: small(within(
                 key("max_header_bytes"),
@@ -215,8 +215,8 @@ impl TransportBlock {
                 MIN_MESSAGE_BYTES..=1 << 30,
                 notes,
             ),
-            keep_alive: time(key("keep_alive"), self.keep_alive.as_deref(), standard.keep_alive, notes),
-            keep_alive_timeout: time(
+            keep_alive: some_time(key("keep_alive"), self.keep_alive.as_deref(), standard.keep_alive, notes),
+            keep_alive_timeout: some_time(
                 key("keep_alive_timeout"),
                 self.keep_alive_timeout.as_deref(),
                 standard.keep_alive_timeout,
@@ -289,6 +289,19 @@ fn within(path: Pointer, value: usize, bounds: RangeInclusive<usize>, notes: &mu
         notes.push(Note::error("wrong_value", path, message));
     }
     value
+}
+
+/// The shortest time that makes sense of a connection.
+const MIN_TIME: Duration = Duration::from_millis(100);
+
+/// A time that is not too short.
+fn some_time(path: Pointer, text: Option<&str>, standard: Duration, notes: &mut Vec<Note>) -> Duration {
+    let time = time(path.clone(), text, standard, notes);
+    if time < MIN_TIME {
+        let message = format!("too short: write `{}` or more, or remove the key", humantime::format_duration(MIN_TIME));
+        notes.push(Note::error("wrong_value", path, message));
+    }
+    time
 }
 
 fn time(path: Pointer, text: Option<&str>, standard: Duration, notes: &mut Vec<Note>) -> Duration {

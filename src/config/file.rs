@@ -139,7 +139,7 @@ mod tests {
             ]
         );
         let mistakes = settings(
-            "listen: {tcp: here, socket_mode: '888'}\ntransport: {max_message_bytes: 1}\ncapacity:\n  max_parallel: 0\ngrace: soon\nlimits:\n  max_wall: late\n",
+            "listen: {tcp: here, socket_mode: '888'}\ntransport: {max_message_bytes: 1, keep_alive: 0s}\ncapacity:\n  max_parallel: 0\ngrace: soon\nlimits:\n  max_wall: late\n",
         );
         assert_eq!(
             mistakes.unwrap_err(),
@@ -147,6 +147,7 @@ mod tests {
                 "booth.yaml:1 wrong_value `here` is no address: write it like `127.0.0.1:7155`",
                 "booth.yaml:1 wrong_value `888` is no file mode: write it in octal, like `0660`",
                 "booth.yaml:2 wrong_value 1 is out of bounds: write 1048576 to 1073741824, or remove the key",
+                "booth.yaml:2 wrong_value too short: write `100ms` or more, or remove the key",
                 "booth.yaml:4 wrong_value 0 is out of bounds: write 1 to 1073741824, or remove the key",
                 "booth.yaml:7 wrong_value `late` is no duration: write it like `30s`, `100ms` or `2m`",
                 "booth.yaml:5 wrong_value `soon` is no duration: write it like `30s`, `100ms` or `2m`",

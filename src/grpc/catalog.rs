@@ -22,7 +22,7 @@ struct Tools {
 pub(super) fn service(booth: Arc<Booth>, max_message_bytes: usize) -> ToolCatalogServiceServer<impl Service> {
     ToolCatalogServiceServer::new(Tools { booth, max_message_bytes })
         .max_decoding_message_size(max_message_bytes)
-        .max_encoding_message_size(max_message_bytes)
+        .max_encoding_message_size(usize::MAX)
 }
 
 /// The generated trait, under the name that says what it is.

@@ -165,12 +165,9 @@ fn retry(retry: Retry) -> proto::RetryClass {
     }
 }
 
-/// Bytes of accepted submissions that go with a verdict.
-const ACCEPTED_BYTES: usize = 1 << 20;
-
-/// The verdict, and a warning if it does not hold all that was accepted.
-pub(super) fn verdict(verdict: &Verdict) -> (proto::Verdict, Option<Warning>) {
-    let (accepted, cut) = accepted(&verdict.accepted);
+/// The verdict, and a warning if it does not hold all that was accepted: that has a quarter of the message.
+pub(super) fn verdict(verdict: &Verdict, max_message_bytes: usize) -> (proto::Verdict, Option<Warning>) {
+    let (accepted, cut) = accepted(&verdict.accepted, max_message_bytes / 4);
     let message = || {
         format!(
             "{cut} accepted submissions are too large for a verdict and came without arguments, or not at all; list them with SubmissionService"
@@ -192,8 +189,8 @@ pub(super) fn verdict(verdict: &Verdict) -> (proto::Verdict, Option<Warning>) {
 
 /// What was accepted, as far as it fits, the newest first of all; and how many are not whole. A task may accept without end,
 /// and its verdicts must still cross the wire.
-fn accepted(accepted: &[Submission]) -> (Vec<proto::Submission>, usize) {
-    let (mut kept, mut cut, mut left) = (Vec::new(), 0, ACCEPTED_BYTES);
+fn accepted(accepted: &[Submission], max_bytes: usize) -> (Vec<proto::Submission>, usize) {
+    let (mut kept, mut cut, mut left) = (Vec::new(), 0, max_bytes);
     for accepted in accepted.iter().rev() {
         let mut submission = submission(accepted);
         if submission.encoded_len() > left {
@@ -310,7 +307,11 @@ pub(super) fn execute(execution: &Execution) -> proto::Execute {
     }
 }
 
-pub(super) fn ask_policy(stage: proto::PolicyStage, call: &HookCall, after: Option<&CallResult>) -> proto::AskPolicy {
+pub(super) fn ask_policy(
+    stage: proto::PolicyStage,
+    call: &HookCall,
+    after: Option<proto::CallResult>,
+) -> proto::AskPolicy {
     proto::AskPolicy {
         stage: stage.into(),
         call_id: call.call.id.to_string(),
@@ -321,7 +322,7 @@ pub(super) fn ask_policy(stage: proto::PolicyStage, call: &HookCall, after: Opti
             raw_arguments: Bytes::new(),
             prepared_arguments: Bytes::new(),
             arguments: Bytes::new(),
-            ..result(after)
+            ..after
         }),
     }
 }

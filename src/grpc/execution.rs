@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
+use futures::FutureExt as _;
 use prost::Message as _;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
@@ -12,12 +13,12 @@ use super::{
     session,
 };
 use crate::{
-    booth::Booth,
+    booth::{Booth, Lease},
     call::{Finish, ToolCall, is_blank_id},
     json::Json,
     pipeline::{self, Scope},
     result::Trace,
-    run::{self, Feed, Unobserved, VerdictReason},
+    run::{self, BatchOutcome, Feed, Run, Unobserved, VerdictReason},
 };
 
 /// Serves the execution of calls.
@@ -35,7 +36,7 @@ pub(super) fn service(
 ) -> ToolExecutionServiceServer<impl Service> {
     ToolExecutionServiceServer::new(Execution { booth, stopping, max_message_bytes })
         .max_decoding_message_size(max_message_bytes)
-        .max_encoding_message_size(max_message_bytes)
+        .max_encoding_message_size(usize::MAX)
 }
 
 /// The generated trait, under the name that says what it is.
@@ -52,7 +53,7 @@ impl Service for Execution {
         tokio::spawn(async move {
             // Without a status, a session that is lost would look like one that ended well.
             if session.await.is_err() {
-                out.fail(Status::internal("the booth failed, and the run is lost with it")).await;
+                out.fail(Fault::Lost.into());
             }
         });
         Ok(Response::new(Box::pin(frames)))
@@ -71,17 +72,9 @@ impl Service for Execution {
         let _cancel = CancelOnDrop(Arc::clone(&opened.run));
         let id = decode::named(request.batch_id).unwrap_or_else(decode::assigned_batch_id);
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
-        // On a task of its own: what has started is answered and recorded, even if its caller goes away.
-        let mut running = tokio::spawn(opened.run.batch(Feed::from(batch), Arc::new(Unobserved)));
-        let outcome = tokio::select! {
-            outcome = &mut running => outcome,
-            () = self.stopping.cancel.cancelled() => {
-                opened.run.cancel();
-                running.await
-            }
-        };
-        let outcome = outcome.map_err(|_lost| Status::internal("the booth failed, and the batch is lost with it"))?;
-        let (verdict, warning) = encode::verdict(&outcome.verdict);
+        let running = opened.run.batch(Feed::from(batch), Arc::new(Unobserved));
+        let outcome = self.outcome(running, &opened.run, opened.lease).await?;
+        let (verdict, warning) = encode::verdict(&outcome.verdict, self.max_message_bytes);
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
@@ -157,8 +150,36 @@ fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
     }
 }
 
+impl Execution {
+    /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that what has started is answered
+    /// and recorded even if its caller goes away.
+    async fn outcome(
+        &self,
+        running: impl Future<Output = BatchOutcome> + Send + 'static,
+        run: &Run,
+        lease: Lease,
+    ) -> Result<BatchOutcome, Fault> {
+        let mut running = running.boxed();
+        if let Some(outcome) = (&mut running).now_or_never() {
+            return Ok(outcome);
+        }
+        let mut task = tokio::spawn(async move {
+            let _lease = lease;
+            running.await
+        });
+        let outcome = tokio::select! {
+            outcome = &mut task => outcome,
+            () = self.stopping.cancel.cancelled() => {
+                run.cancel();
+                task.await
+            }
+        };
+        outcome.map_err(|_lost| Fault::Lost)
+    }
+}
+
 /// Cancels a run whose caller has gone away.
-struct CancelOnDrop(Arc<run::Run>);
+struct CancelOnDrop(Arc<Run>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -34,17 +34,17 @@ pub(super) fn all(results: &[Arc<CallResult>], beside: usize, max_message_bytes:
 }
 
 fn share(result: &CallResult, encoded: proto::CallResult, most: usize) -> proto::CallResult {
-    match encoded.encoded_len() {
-        size if size > most => encode::result(&cut(result, size, most)),
-        _ => encoded,
+    let size = encoded.encoded_len();
+    if size <= most {
+        return encoded;
     }
+    // What a cut says of itself may be more than a small result has.
+    Some(encode::result(&cut(result, size, most))).filter(|cut| cut.encoded_len() < size).unwrap_or(encoded)
 }
 
 /// What is left of a result that is too large: the beginning of its text, and no more than `most` bytes.
 fn cut(result: &CallResult, size: usize, most: usize) -> CallResult {
-    let message = format!(
-        "the result of {size} bytes does not fit its message and was cut; on the Run stream each result has a message of its own"
-    );
+    let message = format!("the result of {size} bytes does not fit the {most} that a message has for it, and was cut");
     let text = beginning(&result.text(), most / 4).to_owned();
     let mut small = result.clone();
     small.content = vec![Content::text(format!("{text}{}", wording::cut_marker(size)))];

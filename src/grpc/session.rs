@@ -9,7 +9,7 @@ mod opening;
 mod out;
 mod reply;
 
-use std::sync::Arc;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::AHashSet;
 use futures::FutureExt as _;
@@ -36,7 +36,7 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
     if let Err(fault) = served {
         info!(fault = excerpt(&fault.to_string()), "run stream ended by a fault");
         // A host that is gone does not read it.
-        out.fail(fault.into()).await;
+        out.fail(fault.into());
     }
 }
 
@@ -100,7 +100,7 @@ impl Session {
         while !(self.ending && matches!(self.batch, Phase::Idle)) {
             tokio::select! {
                 biased;
-                1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await,
+                1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await?,
                 // Watched to the end: a host may half-close, and go away before its last call is over.
                 () = &mut gone, if !self.gone => self.lost(),
                 frame = inbound.message(), if !self.half_closed => match frame {
@@ -124,13 +124,17 @@ impl Session {
     }
 
     /// Passes on what the run says. After the end of a batch nothing more comes of it.
-    async fn forward(&mut self, heard: &mut Vec<Signal>) {
+    async fn forward(&mut self, heard: &mut Vec<Signal>) -> Result<(), Fault> {
         let batch = match &self.batch {
             Phase::Running(id) => Arc::clone(id),
             Phase::Assembling(assembly) => Arc::clone(&assembly.id),
-            Phase::Idle => return heard.clear(),
+            Phase::Idle => {
+                heard.clear();
+                return Ok(());
+            }
         };
         let is_over = matches!(heard.last(), Some(Signal::BatchFinished(_)));
+        let is_lost = matches!(heard.last(), Some(Signal::BatchLost));
         self.replies.signals(&batch, heard.drain(..)).await;
         if is_over {
             self.batch = Phase::Idle;
@@ -138,6 +142,7 @@ impl Session {
                 self.ending = true;
             }
         }
+        if is_lost { Err(Fault::Lost) } else { Ok(()) }
     }
 
     /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that a host that reads slowly
@@ -146,7 +151,14 @@ impl Session {
         debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
         let host = Arc::clone(&self.host);
         let running = self.run.batch(feed, Arc::<Host>::clone(&host));
-        let mut running = async move { host.tell(Signal::BatchFinished(Box::new(running.await))) }.boxed();
+        let ended = AssertUnwindSafe(running).catch_unwind();
+        let mut running = async move {
+            host.tell(match ended.await {
+                Ok(outcome) => Signal::BatchFinished(Box::new(outcome)),
+                Err(_) => Signal::BatchLost,
+            });
+        }
+        .boxed();
         if (&mut running).now_or_never().is_none() {
             tokio::spawn(running);
         }

@@ -52,6 +52,9 @@ pub enum Fault {
     /// Nothing was accepted there.
     #[error("task `{0}` has accepted no such submission")]
     SubmissionNotFound(String),
+    /// The booth itself failed.
+    #[error("the booth failed, and what it did for this is lost")]
+    Lost,
     /// The ledger of submissions did not answer.
     #[error("submissions cannot be read: {0}")]
     Ledger(#[from] LedgerError),
@@ -67,6 +70,7 @@ impl Fault {
             Self::NothingToResume(_) | Self::ToolNotFound { .. } | Self::SubmissionNotFound(_) => Code::NotFound,
             Self::Draining | Self::Ledger(_) => Code::Unavailable,
             Self::BatchTooLarge => Code::ResourceExhausted,
+            Self::Lost => Code::Internal,
         }
     }
 }

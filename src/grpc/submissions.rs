@@ -28,7 +28,7 @@ pub(super) fn service(
 ) -> SubmissionServiceServer<impl Service> {
     SubmissionServiceServer::new(Submissions { booth, drain, max_message_bytes })
         .max_decoding_message_size(max_message_bytes)
-        .max_encoding_message_size(max_message_bytes)
+        .max_encoding_message_size(usize::MAX)
 }
 
 /// The generated trait, under the name that says what it is.

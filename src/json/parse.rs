@@ -43,8 +43,8 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
     read(text, limits).map(|(value, _)| value)
 }
 
-/// The same, for a value that goes on to others. Where the text is the one that the value would be written as, it is kept for
-/// that.
+/// The same, for a value that goes on to others. Where the text is the one that the value would be written as, a copy of it is kept
+/// for that: the text itself is a part of a message, which may be much larger and would live as long as the value.
 pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, ParseError> {
     let (value, is_compact) = read(text, limits)?;
     Ok(if is_compact { SharedJson::written(value, Bytes::copy_from_slice(text)) } else { value.into() })

@@ -18,7 +18,7 @@ use super::{
 
 /// A listener that fails, as it does when there are no file descriptors left, is left alone for so long.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Connections that are refused are logged so often at most.
+/// What goes wrong with connections is logged so often at most.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Which connections are taken.
@@ -61,7 +61,7 @@ impl Acceptor {
             let socket = match accept(&self.listeners).await {
                 Ok(socket) => socket,
                 Err(error) => {
-                    warn!(to = self.admission.to, %error, "a connection cannot be accepted");
+                    self.log(|to| warn!(to, %error, "connections cannot be accepted"));
                     sleep(PAUSE).await;
                     continue;
                 }
@@ -79,24 +79,28 @@ impl Acceptor {
     fn refuse(&mut self, socket: Socket) {
         drop(socket);
         self.refused += 1;
-        if self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
-            let Admission { to, most, .. } = self.admission;
-            warn!(
-                to,
-                refused = self.refused,
-                most,
-                "as many connections as may be are open; others are closed at once"
-            );
+        let (refused, most) = (self.refused, self.admission.most);
+        if self.log(|to| warn!(to, refused, most, "as many connections as may be are open; others are closed at once"))
+        {
             self.refused = 0;
+        }
+    }
+
+    /// Logs, if the last line is long enough ago.
+    fn log(&mut self, line: impl FnOnce(&'static str)) -> bool {
+        let is_due = self.logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL);
+        if is_due {
+            line(self.admission.to);
             self.logged = Some(Instant::now());
         }
+        is_due
     }
 }
 
 /// The next connection of any listener.
 async fn accept(listeners: &Listeners) -> io::Result<Socket> {
     tokio::select! {
-        Some(accepted) = of_unix(listeners.unix.as_ref()) => accepted,
+        Some(accepted) = of_unix(listeners.unix.as_ref().map(|socket| &socket.listener)) => accepted,
         Some(accepted) = of_tcp(listeners.tcp.as_ref()) => accepted,
         else => std::future::pending().await,
     }

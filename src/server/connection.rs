@@ -47,8 +47,15 @@ impl Connection {
         Self { socket, awaited: Some(Awaited { bytes, until: Box::pin(sleep(patience)) }), authority, _place: place }
     }
 
-    fn socket(self: Pin<&mut Self>) -> Pin<&mut Socket> {
-        Pin::new(&mut self.get_mut().socket)
+    /// The socket, unless the client's time is over: one that only lets others wait reads as little as it writes.
+    fn socket(self: Pin<&mut Self>, context: &mut Context<'_>) -> io::Result<Pin<&mut Socket>> {
+        let Self { socket, awaited, .. } = self.get_mut();
+        if let Some(Awaited { until, .. }) = awaited
+            && until.as_mut().poll(context).is_ready()
+        {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the client did not say enough in time"));
+        }
+        Ok(Pin::new(socket))
     }
 }
 
@@ -58,13 +65,8 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Some(Awaited { until, .. }) = &mut self.awaited
-            && until.as_mut().poll(context).is_ready()
-        {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the first bytes did not come in time")));
-        }
         let before = buffer.filled().len();
-        ready!(self.as_mut().socket().poll_read(context, buffer))?;
+        ready!(self.as_mut().socket(context)?.poll_read(context, buffer))?;
         let read = buffer.filled_mut().get_mut(before..).unwrap_or_default();
         self.awaited = self.awaited.take().and_then(|awaited| awaited.after(read.len()));
         if let Some(authority) = &mut self.authority {
@@ -84,7 +86,7 @@ impl Awaited {
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.socket().poll_write(context, bytes)
+        self.socket(context)?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -92,7 +94,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.socket().poll_write_vectored(context, bytes)
+        self.socket(context)?.poll_write_vectored(context, bytes)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -100,11 +102,11 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_flush(context)
+        self.socket(context)?.poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket().poll_shutdown(context)
+        self.socket(context)?.poll_shutdown(context)
     }
 }
 
@@ -113,4 +115,48 @@ impl Connected for Connection {
     type ConnectInfo = ();
 
     fn connect_info(&self) -> Self::ConnectInfo {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        sync::Semaphore,
+    };
+
+    use super::*;
+
+    async fn connection(bytes: usize) -> (Connection, UnixStream) {
+        let (own, client) = UnixStream::pair().unwrap();
+        let place = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+        (Connection::new(Either::Left(own), place, bytes, Duration::from_secs(5)), client)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_too_little_is_given_up_whether_the_booth_reads_or_writes() {
+        let (mut reading, mut client) = connection(24).await;
+        client.write_all(&[b'x'; 23]).await.unwrap();
+        let mut read = [0; 100];
+        assert_eq!(reading.read(&mut read).await.unwrap(), 23);
+        assert_eq!(reading.read(&mut read).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let (mut writing, _reads_nothing) = connection(24).await;
+        let endless = vec![0; 16 << 20];
+        assert_eq!(writing.write_all(&endless).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_has_spoken_may_take_its_time() {
+        let (mut connection, mut client) = connection(24).await;
+        client.write_all(&[b'x'; 24]).await.unwrap();
+        let mut read = [0; 100];
+        assert_eq!(connection.read(&mut read).await.unwrap(), 24);
+        let late = async {
+            sleep(Duration::from_mins(1)).await;
+            client.write_all(b"late").await.unwrap();
+        };
+        let (_, bytes) = tokio::join!(late, connection.read(&mut read));
+        assert_eq!(bytes.unwrap(), 4);
+    }
 }

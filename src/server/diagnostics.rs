@@ -15,7 +15,8 @@ use super::{
     connection::Connection,
 };
 
-/// A kubelet, and a few more. None may stay: long enough for a probe is too short to starve others by doing nothing.
+/// A kubelet, and a few more. None may stay, whether it says something or not: long enough for a probe is too
+/// short to starve others.
 const ADMISSION: Admission =
     Admission { to: "diagnostics", most: 16, first_bytes: usize::MAX, within: Duration::from_secs(30) };
 

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 #[derive(Debug, Default)]
 pub struct Listeners {
     /// A Unix socket.
-    pub unix: Option<UnixListener>,
+    pub unix: Option<UnixSocket>,
     /// A TCP port.
     pub tcp: Option<TcpListener>,
 }
@@ -68,9 +68,17 @@ pub enum BindError {
     NotLoopback(SocketAddr),
 }
 
+/// A Unix socket that is listened on. Its file goes with it, and goes first: as long as somebody listens, no other file can have
+/// its number.
+#[derive(Debug)]
+pub struct UnixSocket {
+    _file: SocketFile,
+    pub(super) listener: UnixListener,
+}
+
 /// The file of a Unix socket. It is removed when this is dropped, unless another booth has put its own there meanwhile.
 #[derive(Debug)]
-pub struct SocketFile {
+struct SocketFile {
     path: PathBuf,
     /// Device and number.
     identity: Option<(u64, u64)>,
@@ -96,8 +104,11 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Binds a Unix socket. A stale one, on which nobody answers, is replaced.
-pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<(UnixListener, SocketFile), BindError> {
+pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<UnixSocket, BindError> {
     let failed = |reason| BindError::Io { place: path.display().to_string(), reason };
+    // Two booths that start at once must not both find the same stale socket. Where a folder cannot be locked, they may.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _turn = fs::File::open(folder).and_then(|folder| folder.lock().map(|()| folder)).ok();
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
         Ok(_) => match UnixStream::connect(path).await {
@@ -114,7 +125,7 @@ pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<(UnixListene
         chown(path, None, access.group).map_err(denied)?;
     }
     fs::set_permissions(path, fs::Permissions::from_mode(access.mode)).map_err(denied)?;
-    Ok((listener, file))
+    Ok(UnixSocket { _file: file, listener })
 }
 
 /// Binds a TCP port on loopback; port 0 takes a free one.

@@ -9,7 +9,7 @@ use tokio::{
 };
 use tonic::transport::Endpoint;
 use toolbooth::{
-    grpc::proto::{self, ErrorCode, Open, run_request::Frame as Say},
+    grpc::proto::{self, ErrorCode, Open, run_request::Frame as Say, run_response::Frame as Hear},
     server::Transport,
 };
 
@@ -118,4 +118,23 @@ async fn tools_come_in_pages_that_fit_a_message() {
     }
     assert_eq!(names, (0..20).map(|number| format!("t{number:02}")).collect::<Vec<_>>());
     assert!(pages > 1, "one message cannot hold them");
+}
+
+#[tokio::test]
+async fn small_results_are_not_cut_into_larger_ones() {
+    let stand = limited(Transport { max_message_bytes: 1 << 20, ..Transport::default() }).await;
+    let calls: Vec<_> = (0..8_000).map(|number| call(&format!("call-{number}"), "echo", r#"{"n":1}"#)).collect();
+    let request = proto::ExecuteBatchRequest {
+        batch: Some(proto::Batch { calls: calls.clone(), ..proto::Batch::default() }),
+        ..proto::ExecuteBatchRequest::default()
+    };
+    let answer = stand.client().await.execute_batch(request).await.unwrap().into_inner();
+    assert_eq!(answer.results.len(), 8_000);
+    assert!(answer.results.iter().all(|result| text(result) == r#"{"n":1}"# && result.warnings.is_empty()));
+    let mut stream = stand.open(Open { delivery: proto::Delivery::Batch.into(), ..Open::default() }).await;
+    stream.say_of("b1", batch(calls));
+    let heard = stream.hear_until(|frame| matches!(frame, Hear::BatchFinished(_))).await;
+    let parts = heard.iter().filter(|frame| matches!(frame.frame, Some(Hear::BatchResults(_))));
+    let sizes: Vec<usize> = parts.map(prost::Message::encoded_len).collect();
+    assert!(sizes.len() > 1 && sizes.iter().all(|size| *size <= 1 << 20), "{sizes:?}");
 }

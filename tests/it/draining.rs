@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tonic::{Code, transport::Endpoint};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use toolbooth::grpc::proto::{
     self, ErrorCode, RejectReason, VerdictReason, run_request::Frame as Say, run_response::Frame as Hear,
 };
@@ -125,4 +126,22 @@ async fn a_unary_batch_is_cancelled_after_the_grace_and_then_nobody_is_served_an
     let address = stand.address();
     returned(stand).await;
     assert!(Endpoint::try_from(address).unwrap().connect().await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn whoever_watches_health_is_told_and_does_not_hold_the_end_up() {
+    let stand = Stand::serving(booth(TOOLS), LONG).await;
+    let mut client = HealthClient::new(stand.channel().await);
+    let mut watch = client.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+    let mut stream = stand.run().await;
+    stream.say_of("b1", batch(vec![call("a", "ask", "{}")]));
+    stream.asked().await;
+    stand.stop.cancel();
+    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
+    hear_draining(&mut stream).await;
+    stream.say_at("b1", 0, outcome("in time"));
+    stream.rest().await;
+    assert_unavailable(&mut stream).await;
+    returned(stand).await;
 }

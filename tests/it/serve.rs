@@ -117,6 +117,39 @@ fn a_booth_that_was_replaced_leaves_the_socket_of_its_successor_alone() {
     assert!(!folder.path("booth.sock").exists());
 }
 
+#[tokio::test]
+async fn a_draining_booth_leaves_the_socket_of_its_successor_alone() {
+    let folder = Folder::of(&[("tools/ask.yaml", ASK)]);
+    let mut first = Served::start(&folder, &["--tools", "tools", "--grace", "1m"]);
+    let mut stream = Stream::over(first.channel().await).await.open(Open::default()).await;
+    stream.say_of("b1", batch(vec![call("a", "ask", "{}")]));
+    stream.asked().await;
+    first.signal("-TERM");
+    stream.hear_until(|frame| matches!(frame, Hear::Draining(_))).await;
+    let second = Served::start(&folder, &["--tools", "tools"]);
+    stream.say_at("b1", 0, outcome("done"));
+    stream.rest().await;
+    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    assert_eq!(folder.run(&["probe", "--to", "unix:booth.sock"], b"").code, 0, "the successor can be reached");
+    assert_eq!(second.end("-TERM"), Some(0));
+    assert!(!folder.path("booth.sock").exists());
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_a_booth_at_once_and_is_its_exit_code() {
+    let folder = Folder::of(&[("tools/ask.yaml", ASK)]);
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let served = Served::start(&folder, &["--tools", "tools", "--grace", "1m"]);
+        let mut stream = Stream::over(served.channel().await).await.open(Open::default()).await;
+        stream.say_of("b1", batch(vec![call("a", "ask", "{}")]));
+        stream.asked().await;
+        served.signal("-TERM");
+        stream.hear_until(|frame| matches!(frame, Hear::Draining(_))).await;
+        assert_eq!(served.end(signal), Some(code));
+        assert!(!folder.path("booth.sock").exists());
+    }
+}
+
 #[test]
 fn the_socket_belongs_to_whom_it_was_given() {
     let folder = Folder::of(&[("tools/echo.yaml", ECHO), ("booth.yaml", "listen: {socket_mode: '0600'}\n")]);

@@ -21,7 +21,7 @@ use toolbooth::{
     ledgers::MemoryLedger,
     ports::SystemClock,
     run::{Capacity, Limits},
-    server::{self, Listeners, Serving, SocketAccess, SocketFile, Transport},
+    server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_document},
 };
 
@@ -31,7 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A running booth.
 pub(crate) struct Stand {
     folder: TempDir,
-    _socket: SocketFile,
     pub(crate) stop: CancellationToken,
     pub(crate) server: tokio::task::JoinHandle<()>,
 }
@@ -68,13 +67,13 @@ impl Stand {
     pub(crate) async fn limited(booth: Booth, grace: Duration, transport: Transport) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("booth.sock");
-        let (unix, socket) = server::bind_unix(&path, SocketAccess::default()).await.unwrap();
+        let unix = server::bind_unix(&path, SocketAccess::default()).await.unwrap();
         let stop = CancellationToken::new();
         let listeners = Listeners { unix: Some(unix), tcp: None };
         let serving = Serving { listeners, diagnostics: None, transport, grace };
         let serving = server::serve(Arc::new(booth), serving, stop.clone());
         let server = tokio::spawn(async move { Box::pin(serving).await.unwrap() });
-        Self { folder, _socket: socket, stop, server }
+        Self { folder, stop, server }
     }
 
     /// Where it listens.

@@ -278,12 +278,12 @@ async fn p7_no_two_calls_share_an_idempotency_key_unless_their_host_says_so() {
 async fn s4_a_submission_whose_caller_went_away_is_in_doubt_and_its_key_is_not_held_for_ever() {
     let tools = r#"{"tools":[{"name":"slow","parameters":{"type":"object"},"timeout":"3s","accept":{"once_per":"task"},
         "execute":{"command":{"argv":["sh","-c","sleep 60"]}}}]}"#;
-    let stand = crate::stand::Stand::with(tools).await;
-    let mut client = proto::tool_execution_service_client::ToolExecutionServiceClient::new(stand.channel().await);
-    let open = Some(proto::Open { task_key: "t".into(), ..proto::Open::default() });
-    let submit = || proto::ExecuteBatchRequest { open: open.clone(), ..request(vec![crate::stand::call("a", "slow", "{}")]) };
+    let stand = Stand::with(tools).await;
+    let mut client = ToolExecutionServiceClient::new(stand.channel().await);
+    let open = Some(Open { task_key: "t".into(), ..Open::default() });
+    let submit = || proto::ExecuteBatchRequest { open: open.clone(), ..request(vec![call("a", "slow", "{}")]) };
     let gone = tokio::time::timeout(std::time::Duration::from_millis(500), client.execute_batch(submit())).await;
     assert!(gone.is_err());
     let answer = client.execute_batch(submit()).await.unwrap().into_inner();
-    assert_eq!(crate::stand::code(&answer.results[0]), proto::ErrorCode::OutcomeUnknown);
+    assert_eq!(code(&answer.results[0]), ErrorCode::OutcomeUnknown);
 }

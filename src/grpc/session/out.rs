@@ -1,4 +1,4 @@
-//! The way out: frames wait for a host that reads slowly, up to a number and up to a size.
+//! The way out: frames wait for a host that reads slowly, up to a size.
 //!
 //! A host that never reads must not make the booth keep everything it could have read. Its frames are not taken any more
 //! until it reads; other streams are not concerned.
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt as _, stream};
 use prost::Message as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Status;
 
 use crate::grpc::proto;
 
-/// Frames that may wait. Far more than a batch of the largest size has, so that a host that first writes and then reads is
-/// no problem.
-const FRAMES_WAITING: usize = 65_536;
-/// Bytes that may wait.
-const BYTES_WAITING: u32 = 256 << 20;
+/// Bytes that may wait, in memory: a host that first writes a large batch and then reads is no problem, and one that never reads
+/// does not fill the memory.
+const BYTES_WAITING: u32 = 64 << 20;
+/// What a frame takes in memory beside its own bytes, about.
+const FRAME_BYTES: usize = size_of::<proto::RunResponse>() + 512;
 
 type Frame = Result<proto::RunResponse, Status>;
 
@@ -27,7 +27,7 @@ type Waiting = (Vec<Frame>, Option<OwnedSemaphorePermit>);
 /// Where frames to the host go.
 #[derive(Debug, Clone)]
 pub(in crate::grpc) struct Out {
-    frames: mpsc::Sender<Waiting>,
+    frames: mpsc::UnboundedSender<Waiting>,
     room: Arc<Semaphore>,
     max_bytes: u32,
     max_message_bytes: usize,
@@ -40,7 +40,7 @@ impl Out {
     }
 
     fn with_room(max_bytes: u32, max_message_bytes: usize) -> (Self, impl Stream<Item = Frame>) {
-        let (frames, waiting) = mpsc::channel(FRAMES_WAITING);
+        let (frames, waiting) = mpsc::unbounded_channel();
         let room = Arc::new(Semaphore::new(usize::try_from(max_bytes).unwrap_or(Semaphore::MAX_PERMITS)));
         // The room is free again with the last of the frames.
         let one_by_one = |(frames, mut room): Waiting| {
@@ -53,7 +53,7 @@ impl Out {
                 frame
             })
         };
-        let taken = ReceiverStream::new(waiting).flat_map(one_by_one);
+        let taken = UnboundedReceiverStream::new(waiting).flat_map(one_by_one);
         (Self { frames, room, max_bytes, max_message_bytes }, taken)
     }
 
@@ -68,15 +68,15 @@ impl Out {
             return;
         }
         // What is larger than all the room goes alone.
-        let size: usize = frames.iter().map(proto::RunResponse::encoded_len).sum();
+        let size: usize = frames.iter().map(|frame| frame.encoded_len() + FRAME_BYTES).sum();
         let size = u32::try_from(size).unwrap_or(u32::MAX).min(self.max_bytes);
         let room = Arc::clone(&self.room).acquire_many_owned(size).await.ok();
-        drop(self.frames.send((frames.into_iter().map(Ok).collect(), room)).await);
+        drop(self.frames.send((frames.into_iter().map(Ok).collect(), room)));
     }
 
     /// Ends the stream with a status.
-    pub(in crate::grpc) async fn fail(&self, status: Status) {
-        drop(self.frames.send((vec![Err(status)], None)).await);
+    pub(in crate::grpc) fn fail(&self, status: Status) {
+        drop(self.frames.send((vec![Err(status)], None)));
     }
 
     /// Returns when the host has gone away.
@@ -95,9 +95,12 @@ mod tests {
         vec![proto::RunResponse { batch_id: "x".repeat(bytes), ..proto::RunResponse::default() }]
     }
 
+    /// What two frames take beside their bytes.
+    const FRAMES: u32 = 2 * FRAME_BYTES as u32;
+
     #[tokio::test]
     async fn what_waits_is_bounded_by_its_size_and_one_frame_always_fits() {
-        let (out, taken) = Out::with_room(1000, 10_000);
+        let (out, taken) = Out::with_room(FRAMES + 1000, 10_000);
         tokio::pin!(taken);
         out.send(frame(600)).await;
         assert!(out.send(frame(600)).now_or_never().is_none(), "no room for both");
@@ -115,6 +118,6 @@ mod tests {
         drop(taken);
         out.closed().await;
         out.send(frame(600)).await;
-        out.fail(Status::internal("nobody hears it")).await;
+        out.fail(Status::internal("nobody hears it"));
     }
 }

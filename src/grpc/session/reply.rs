@@ -17,8 +17,8 @@ use crate::{
     run::BatchOutcome,
 };
 
-/// Bytes of results that go into one frame under batch delivery.
-const RESULTS_BYTES: usize = 1 << 20;
+/// Bytes that a result takes in a frame beside its own.
+const ITEM_BYTES: usize = 8;
 
 /// The way to the host.
 pub(super) struct Replies {
@@ -68,7 +68,11 @@ impl Replies {
         let mut frames = Vec::new();
         for signal in signals {
             if let Signal::BatchFinished(outcome) = signal {
-                self.batch_finished(batch, &outcome, &mut frames);
+                if self.delivery == proto::Delivery::Batch {
+                    self.out.send(std::mem::take(&mut frames)).await;
+                    self.results(batch, &outcome.results).await;
+                }
+                frames.push(response(0, batch, None, Frame::BatchFinished(self.batch_finished(&outcome))));
             } else if let Some((index, frame)) = self.frame(signal) {
                 frames.push(response(0, batch, Some(index), frame));
             }
@@ -107,42 +111,41 @@ impl Replies {
                 (call.call.index, Frame::AskPolicy(encode::ask_policy(PolicyStage::Before, &call, None)))
             }
             Signal::JudgeAfter(call, result) => {
-                (call.call.index, Frame::AskPolicy(encode::ask_policy(PolicyStage::After, &call, Some(&result))))
+                let result = fit::one(&result, self.out.max_message_bytes());
+                (call.call.index, Frame::AskPolicy(encode::ask_policy(PolicyStage::After, &call, Some(result))))
             }
-            Signal::BatchFinished(_) => return None,
+            Signal::BatchFinished(_) | Signal::BatchLost => return None,
         })
     }
 
-    fn batch_finished(&self, batch: &str, outcome: &BatchOutcome, frames: &mut Vec<proto::RunResponse>) {
-        if self.delivery == proto::Delivery::Batch {
-            frames.extend(self.results(&outcome.results).map(|frame| response(0, batch, None, frame)));
-        }
-        let (verdict, warning) = encode::verdict(&outcome.verdict);
+    fn batch_finished(&self, outcome: &BatchOutcome) -> proto::BatchFinished {
+        let (verdict, warning) = encode::verdict(&outcome.verdict, self.out.max_message_bytes());
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));
-        let finished = proto::BatchFinished {
+        proto::BatchFinished {
             call_ids: outcome.results.iter().map(|result| result.call.id.to_string()).collect(),
             verdict: Some(verdict),
             warnings,
-        };
-        frames.push(response(0, batch, None, Frame::BatchFinished(finished)));
+        }
     }
 
-    /// All results in call order, in as many frames as it takes.
-    fn results(&self, results: &[Arc<CallResult>]) -> impl Iterator<Item = Frame> {
-        let mut parts: Vec<Vec<proto::CallResult>> = Vec::new();
-        let mut room = 0;
+    /// All results in call order, in as many frames as it takes, each sent before the next is made.
+    async fn results(&self, batch: &str, results: &[Arc<CallResult>]) {
+        let most = self.out.max_message_bytes() / 4;
+        let (mut part, mut size) = (Vec::new(), 0);
         for result in results.iter().map(|result| fit::one(result, self.out.max_message_bytes())) {
-            let size = result.encoded_len();
-            if let Some(part) = parts.last_mut().filter(|_| size <= room) {
-                part.push(result);
-            } else {
-                parts.push(vec![result]);
-                room = RESULTS_BYTES;
+            let more = result.encoded_len() + ITEM_BYTES;
+            if size + more > most && !part.is_empty() {
+                let results = std::mem::take(&mut part);
+                self.send(0, batch, None, Frame::BatchResults(proto::BatchResults { results })).await;
+                size = 0;
             }
-            room = room.saturating_sub(size);
+            size += more;
+            part.push(result);
         }
-        parts.into_iter().map(|results| Frame::BatchResults(proto::BatchResults { results }))
+        if !part.is_empty() {
+            self.send(0, batch, None, Frame::BatchResults(proto::BatchResults { results: part })).await;
+        }
     }
 }
 
