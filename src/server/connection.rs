@@ -156,7 +156,7 @@ mod tests {
             sleep(Duration::from_mins(1)).await;
             client.write_all(b"late").await.unwrap();
         };
-        let (_, bytes) = tokio::join!(late, connection.read(&mut read));
+        let ((), bytes) = tokio::join!(late, connection.read(&mut read));
         assert_eq!(bytes.unwrap(), 4);
     }
 }

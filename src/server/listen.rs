@@ -107,7 +107,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<UnixSocket, BindError> {
     let failed = |reason| BindError::Io { place: path.display().to_string(), reason };
     // Two booths that start at once must not both find the same stale socket. Where a folder cannot be locked, they may.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let _turn = fs::File::open(folder).and_then(|folder| folder.lock().map(|()| folder)).ok();
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),

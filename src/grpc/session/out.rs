@@ -95,12 +95,14 @@ mod tests {
         vec![proto::RunResponse { batch_id: "x".repeat(bytes), ..proto::RunResponse::default() }]
     }
 
-    /// What two frames take beside their bytes.
-    const FRAMES: u32 = 2 * FRAME_BYTES as u32;
+    /// Room for two frames with so many bytes together.
+    fn room(bytes: usize) -> u32 {
+        u32::try_from(2 * FRAME_BYTES + bytes).unwrap()
+    }
 
     #[tokio::test]
     async fn what_waits_is_bounded_by_its_size_and_one_frame_always_fits() {
-        let (out, taken) = Out::with_room(FRAMES + 1000, 10_000);
+        let (out, taken) = Out::with_room(room(1000), 10_000);
         tokio::pin!(taken);
         out.send(frame(600)).await;
         assert!(out.send(frame(600)).now_or_never().is_none(), "no room for both");
