@@ -41,6 +41,11 @@ impl Default for SchemaOptions {
     }
 }
 
+/// The stack of every thread that judges. Schemas and values are judged by recursion, bounded on both sides: 40 schemas one
+/// inside the other at each of 64 levels of arguments, and the 8 MiB or less that a system gives its first thread are not
+/// always enough.
+pub const STACK_BYTES: usize = 64 << 20;
+
 /// Steps that the backtracking engine may take for one match (rule V3).
 const BACKTRACK_LIMIT: usize = 10_000;
 
@@ -236,7 +241,7 @@ pub(crate) mod tests {
 
     /// Runs on a thread with the stack that `main` gives the booth: unoptimised frames are large.
     fn on_the_booths_stack(run: impl FnOnce() + Send + 'static) {
-        std::thread::Builder::new().stack_size(64 << 20).spawn(run).unwrap().join().unwrap();
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap();
     }
 
     #[test]
