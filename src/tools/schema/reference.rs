@@ -203,7 +203,7 @@ mod tests {
 
     fn target(schema: &str, reference: &str) -> String {
         let root = json(schema);
-        let dialect = super::super::dialect::detect(&root).unwrap().0;
+        let dialect = super::super::dialect::detect(&root).map(|detected| detected.dialect).unwrap();
         match (Document { root: &root, names: &Names::of(&root, dialect) }).resolve(reference) {
             Reference::Found(target, _) => target.to_string(),
             Reference::Dangling => "nowhere".to_owned(),
