@@ -85,9 +85,12 @@ impl Unreadable {
 
 /// The bytes of a file, as many as are read of a document and one more, by which [`read`] sees that it is too large.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path)?.take(limit).read_to_end(&mut text)?;
+    let file = File::open(path)?;
+    let limit = MAX_BYTES + 1;
+    // Room for what the file says it has and one byte more, so that its end is seen without growing. It may say anything.
+    let size = file.metadata().map_or(0, |about| usize::try_from(about.len()).unwrap_or(limit));
+    let mut text = Vec::with_capacity(size.saturating_add(1).min(limit));
+    file.take(u64::try_from(limit).unwrap_or(u64::MAX)).read_to_end(&mut text)?;
     Ok(text)
 }
 

@@ -13,15 +13,13 @@ use std::{
 use clap::Parser as _;
 
 use cli::Cli;
+use toolbooth::tools::STACK_BYTES;
 
 /// A call is some eighty small allocations, soon freed: with the allocator of the C library they were a quarter of its cost. Huge
 /// pages are off: an idle sidecar would hold 12 MiB more.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The stack of everything. Schemas and values are judged by recursion, bounded on both sides: 40 schemas one inside the other
-/// at each of 64 levels of arguments, and the 8 MiB or less that a system gives its first thread are not always enough.
-const STACK_BYTES: usize = 64 << 20;
 /// What a panic of the first thread exits with.
 const PANICKED: u8 = 101;
 

@@ -23,7 +23,7 @@ pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
 pub use load::{Author, LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
 pub use report::{ContractReport, Status};
-pub use schema::{Dialect, Explanation, HIDDEN, Schema, SchemaOptions};
+pub use schema::{Dialect, Explanation, HIDDEN, STACK_BYTES, Schema, SchemaOptions};
 pub use shim::{Shim, ShimConflict};
 
 /// A compiled contract.

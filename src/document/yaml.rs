@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, Tag};
+use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput, Tag, options};
 
 use super::{Lines, MAX_DEPTH, MAX_VALUES, Marked, Unreadable};
 use crate::{
@@ -16,7 +16,9 @@ use crate::{
 /// Reads every document that holds something.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the parser may gain events; what is no node is refused by `node`")]
 pub(super) fn read(text: &str) -> Result<Vec<Marked>, Unreadable> {
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), depth: 0, values: 0 };
+    let without_comments = options! { emit_comments: false };
+    let events = Parser::new_from_str_with_options(text, without_comments);
+    let mut reader = Reader { events, anchors: HashMap::new(), depth: 0, values: 0 };
     let mut documents = Vec::new();
     loop {
         let (event, span) = reader.next()?;
@@ -46,17 +48,11 @@ type Read<T> = Result<T, Unreadable>;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the parser may gain events, and they are refused")]
 impl<'a> Reader<'a> {
-    /// The next event that is no comment.
     fn next(&mut self) -> Read<(Event<'a>, Span)> {
-        loop {
-            match self.events.next_event() {
-                Some(Ok((Event::Comment(..), _))) => {}
-                Some(Ok(event)) => return Ok(event),
-                Some(Err(error)) => {
-                    return Err(refuse(*error.marker(), &format!("not YAML: {}: correct it here", error.info())));
-                }
-                None => return Ok((Event::StreamEnd, Span::default())),
-            }
+        match self.events.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(refuse(*error.marker(), &format!("not YAML: {}: correct it here", error.info()))),
+            None => Ok((Event::StreamEnd, Span::default())),
         }
     }
 

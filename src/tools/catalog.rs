@@ -46,10 +46,10 @@ pub(super) struct Compiled {
 
 impl Catalog {
     /// A catalog of contracts. A name belongs to the first contract that has it; the later ones are quarantined.
-    pub(super) fn of(contracts: Vec<Compiled>) -> Loaded {
+    pub(super) fn of(contracts: impl IntoIterator<Item = Compiled>) -> Loaded {
         let mut names = Names::new();
         let mut places: BTreeMap<Arc<str>, Option<Place>> = BTreeMap::new();
-        let mut reports = Vec::with_capacity(contracts.len());
+        let mut reports = Vec::new();
         for Compiled { outcome, place } in contracts {
             let mut report = match &outcome {
                 Ok(tool) => tool.report.clone(),

@@ -1,5 +1,6 @@
 //! Reads contracts from files, folders and the wire. One broken contract never keeps another from serving.
 
+mod cores;
 mod document;
 
 use std::{
@@ -8,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use cores::on_all_cores;
 use document::{load_text, unread};
 
 use super::{
@@ -87,18 +89,12 @@ pub fn contract_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LoadError> {
 
 /// Reads these contract files.
 pub fn load_files(files: &[PathBuf], options: &LoadOptions) -> Loaded {
-    let mut contracts = Vec::new();
-    for file in files {
-        load_file(file, options, &mut contracts);
-    }
-    Catalog::of(contracts)
+    Catalog::of(on_all_cores(files.iter().collect(), |file| load_file(file, options)).into_iter().flatten())
 }
 
 /// Reads a JSON document from the wire: a contract, `tools: [...]`, or a foreign list.
 pub fn load_document(text: &[u8], options: &LoadOptions) -> Loaded {
-    let mut contracts = Vec::new();
-    load_text(text, Syntax::Json, None, options, &mut contracts);
-    Catalog::of(contracts)
+    Catalog::of(load_text(text, Syntax::Json, None, options))
 }
 
 /// The files that a path names: itself, or the documents of the folder.
@@ -121,18 +117,17 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn load_file(path: &Path, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
+fn load_file(path: &Path, options: &LoadOptions) -> Vec<Compiled> {
     let file: Arc<str> = path.display().to_string().into();
+    let unread = |code, message: &str| vec![unread(vec![Note::error(code, Pointer::root(), message)], Some(&file), 1)];
     let Some(syntax) = Syntax::of(path) else {
         let message = "contracts are read from files that end in `.yaml`, `.yml` or `.json`: rename it";
-        contracts.push(unread(vec![Note::error("unknown_file_type", Pointer::root(), message)], Some(&file), 1));
-        return;
+        return unread("unknown_file_type", message);
     };
     match read_file(path) {
-        Ok(text) => load_text(&text, syntax, Some(&file), options, contracts),
+        Ok(text) => load_text(&text, syntax, Some(&file), options),
         Err(error) => {
-            let message = format!("cannot be read: {error}: check that it exists and who may read it");
-            contracts.push(unread(vec![Note::error("unreadable", Pointer::root(), message)], Some(&file), 1));
+            unread("unreadable", &format!("cannot be read: {error}: check that it exists and who may read it"))
         }
     }
 }

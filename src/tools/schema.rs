@@ -7,20 +7,23 @@ mod dialect;
 mod exact;
 mod explain;
 mod keywords;
+mod plain;
 mod proof;
 mod reference;
 mod secret;
 mod structure;
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
+use serde_json::Value;
 
 use crate::{
     document::{Note, capped},
     json::Json,
 };
 
+use dialect::Detected;
 pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
@@ -41,6 +44,11 @@ impl Default for SchemaOptions {
     }
 }
 
+/// The stack of every thread that judges. Schemas and values are judged by recursion, bounded on both sides: 40 schemas one
+/// inside the other at each of 64 levels of arguments, and the 8 MiB or less that a system gives its first thread are not
+/// always enough.
+pub const STACK_BYTES: usize = 64 << 20;
+
 /// Steps that the backtracking engine may take for one match (rule V3).
 const BACKTRACK_LIMIT: usize = 10_000;
 
@@ -51,7 +59,9 @@ pub struct Schema {
     dialect: Dialect,
     options: SchemaOptions,
     has_secrets: bool,
-    validator: Validator<Exact>,
+    /// Made at the first question if nothing is left that making it could prove: of many tools few are called. `None`: it was
+    /// refused then after all, and so is every value.
+    validator: OnceLock<Option<Validator<Exact>>>,
 }
 
 impl Schema {
@@ -67,30 +77,29 @@ impl Schema {
     }
 
     fn build(source: Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
-        let (dialect, mut notes) = dialect::detect(&source)?;
+        let Detected { dialect, is_accepted, mut notes } = dialect::detect(&source)?;
         proof::bounded(&source)?;
         let names = Names::of(&source, dialect);
         let document = Document { root: &source, names: &names };
         proof::prove(document, dialect)?;
-        let value = structure::to_value(&source, dialect);
-        let linear = dialect.options(options).with_pattern_options(PatternOptions::regex()).build(&value);
-        // Only a pattern can make the difference between the two engines.
-        let validator = if let Ok(validator) = linear {
-            validator
-        } else {
-            let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-            let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
-            let validator = validator.map_err(|error| proof::broken(document, &error))?;
-            notes.extend(proof::backtracking_patterns(&source));
-            validator
-        };
+        let mut validator = OnceLock::new();
+        if !(is_accepted && plain::is_plain(document, dialect)) {
+            let (made, of_patterns) = compiled(document, dialect, options)?;
+            validator = OnceLock::from(Some(made));
+            notes.extend(of_patterns);
+        }
         let has_secrets = secret::has_secrets(&source);
         Ok((Self { source, names, dialect, options, has_secrets, validator }, notes))
     }
 
+    fn validator(&self) -> Option<&Validator<Exact>> {
+        let make = || linear(&structure::to_value(&self.source, self.dialect), self.dialect, self.options).ok();
+        self.validator.get_or_init(make).as_ref()
+    }
+
     /// Whether the value satisfies the schema.
     pub fn is_valid(&self, value: &Json) -> bool {
-        self.validator.is_valid(value)
+        self.validator().is_some_and(|validator| validator.is_valid(value))
     }
 
     /// Why it does not. Empty if it does.
@@ -116,6 +125,31 @@ impl Schema {
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
+}
+
+/// The validator of a proven schema, and the patterns that need the slower of the two engines.
+fn compiled(
+    document: Document<'_>,
+    dialect: Dialect,
+    options: SchemaOptions,
+) -> Result<(Validator<Exact>, Vec<Note>), Vec<Note>> {
+    let value = structure::to_value(document.root, dialect);
+    if let Ok(validator) = linear(&value, dialect, options) {
+        return Ok((validator, Vec::new()));
+    }
+    // Only a pattern can make the difference between the two engines.
+    let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+    let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
+    let validator = validator.map_err(|error| proof::broken(document, &error))?;
+    Ok((validator, proof::backtracking_patterns(document.root)))
+}
+
+fn linear(
+    schema: &Value,
+    dialect: Dialect,
+    options: SchemaOptions,
+) -> Result<Validator<Exact>, ValidationError<'static>> {
+    dialect.options(options).with_pattern_options(PatternOptions::regex()).build(schema)
 }
 
 impl fmt::Debug for Schema {
@@ -236,7 +270,7 @@ pub(crate) mod tests {
 
     /// Runs on a thread with the stack that `main` gives the booth: unoptimised frames are large.
     fn on_the_booths_stack(run: impl FnOnce() + Send + 'static) {
-        std::thread::Builder::new().stack_size(64 << 20).spawn(run).unwrap().join().unwrap();
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).unwrap().join().unwrap();
     }
 
     #[test]

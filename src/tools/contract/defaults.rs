@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// The remarks on a proven schema; their paths start at the schema.
 pub(super) fn check(schema: &Json, options: SchemaOptions) -> Vec<Note> {
     let mut found = Vec::new();
-    each_subschema(schema, &Pointer::root(), &mut |part, place| {
+    each_subschema(schema, &mut |part, place| {
         if found.len() < MOST
             && let Some(default) = part.get("default")
         {

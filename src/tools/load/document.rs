@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::LoadOptions;
+use super::{LoadOptions, cores::on_all_cores};
 use crate::{
     document::{Marked, Note, Place, Severity, Syntax, capped, read},
     json::{Json, Pointer},
@@ -32,24 +32,14 @@ pub(super) fn unread(mut notes: Vec<Note>, file: Option<&Arc<str>>, line: usize)
 }
 
 /// Reads every contract of a text.
-pub(super) fn load_text(
-    text: &[u8],
-    syntax: Syntax,
-    file: Option<&Arc<str>>,
-    options: &LoadOptions,
-    contracts: &mut Vec<Compiled>,
-) {
+pub(super) fn load_text(text: &[u8], syntax: Syntax, file: Option<&Arc<str>>, options: &LoadOptions) -> Vec<Compiled> {
     match read(text, syntax) {
-        Ok(documents) => {
-            for document in documents {
-                load_listing(document, file, options, contracts);
-            }
-        }
-        Err(error) => contracts.push(unread(vec![error.note(file)], file, 1)),
+        Ok(documents) => documents.into_iter().flat_map(|document| load_listing(document, file, options)).collect(),
+        Err(error) => vec![unread(vec![error.note(file)], file, 1)],
     }
 }
 
-fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions, contracts: &mut Vec<Compiled>) {
+fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions) -> Vec<Compiled> {
     let place = |line| file.map(|file| Place { file: Arc::clone(file), line });
     let first_line = document.lines.line;
     let Listing { mut found, defaults, notes } = listing(document);
@@ -68,13 +58,14 @@ fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions
         notes.push(Note::error("too_many_tools", Pointer::root().join("tools"), message));
         found.truncate(MOST_TOOLS);
     }
-    for found in found {
+    let mut contracts = on_all_cores(found, |found| {
         let place = place(found.contract.lines.line);
-        contracts.push(Compiled { outcome: compile(found, &terms), place });
-    }
+        Compiled { outcome: compile(found, &terms), place }
+    });
     if !notes.is_empty() {
         contracts.push(unread(notes, file, first_line));
     }
+    contracts
 }
 
 /// What each tool of a broken document is told. The errors themselves are told once: there may be many of both.

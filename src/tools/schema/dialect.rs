@@ -76,13 +76,21 @@ impl Dialect {
     }
 }
 
+/// What is known of a schema before it is looked into.
+pub(super) struct Detected {
+    pub(super) dialect: Dialect,
+    /// Whether the meta-schema of the dialect accepts it.
+    pub(super) is_accepted: bool,
+    pub(super) notes: Vec<Note>,
+}
+
 /// Finds the dialect: what `$schema` says; else 2020-12, unless only an older one accepts the schema.
-pub(super) fn detect(schema: &Json) -> Result<(Dialect, Vec<Note>), Vec<Note>> {
+pub(super) fn detect(schema: &Json) -> Result<Detected, Vec<Note>> {
     let place = Pointer::root().join("$schema");
     let mut notes = Vec::new();
     match schema.get("$schema") {
         Some(Json::String(address)) => match Dialect::from_address(address) {
-            Some(dialect) => return Ok((dialect, notes)),
+            Some(dialect) => return Ok(Detected { dialect, is_accepted: dialect.accepts(schema), notes }),
             None => notes.push(Note::warning(
                 "unknown_dialect",
                 place,
@@ -102,18 +110,17 @@ pub(super) fn detect(schema: &Json) -> Result<(Dialect, Vec<Note>), Vec<Note>> {
         let message = format!("a schema is an object, not {}", schema.kind());
         return Err(vec![Note::error("broken_schema", Pointer::root(), message)]);
     }
+    let is_accepted = Dialect::Draft202012.accepts(schema);
     let older = [Dialect::Draft7, Dialect::Draft4];
-    if !Dialect::Draft202012.accepts(schema)
-        && let Some(dialect) = older.into_iter().find(|dialect| dialect.accepts(schema))
-    {
+    if !is_accepted && let Some(dialect) = older.into_iter().find(|dialect| dialect.accepts(schema)) {
         let message = format!(
             "only {} accepts this schema, so it is read as that; say so with `$schema`, or rewrite it for 2020-12",
             dialect.name()
         );
         notes.push(Note::warning("older_dialect", Pointer::root(), message));
-        return Ok((dialect, notes));
+        return Ok(Detected { dialect, is_accepted: true, notes });
     }
-    Ok((Dialect::Draft202012, notes))
+    Ok(Detected { dialect: Dialect::Draft202012, is_accepted, notes })
 }
 
 #[cfg(test)]
@@ -121,7 +128,7 @@ mod tests {
     use super::{super::tests::json, *};
 
     fn dialect(text: &str) -> (&'static str, Vec<&'static str>) {
-        let (dialect, notes) = detect(&json(text)).unwrap();
+        let Detected { dialect, notes, .. } = detect(&json(text)).unwrap_or_else(|notes| panic!("{notes:?}"));
         (dialect.name(), notes.iter().map(|note| note.code).collect())
     }
 

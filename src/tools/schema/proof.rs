@@ -8,7 +8,7 @@ use jsonschema::error::ValidationErrorKind;
 use super::{
     dialect::Dialect,
     reference::{Document, MAX_PARTS, Reference},
-    structure::{each_subschema, is_in_place, subschemas},
+    structure::{Place, each_subschema, is_in_place, subschemas},
 };
 use crate::{
     excerpt::excerpt,
@@ -51,14 +51,14 @@ pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Result<(), Vec<
         return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
     }
     let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_high: false, notes: Vec::new() };
-    each_subschema(schema, &Pointer::root(), &mut |keywords, place| proof.subschema(keywords, place));
+    each_subschema(schema, &mut |keywords, place| proof.subschema(keywords, place));
     if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
 }
 
 /// Patterns that the linear-time engine refuses, each noted (rule V3).
 pub(super) fn backtracking_patterns(schema: &Json) -> Vec<Note> {
     let mut notes = Vec::new();
-    each_subschema(schema, &Pointer::root(), &mut |keywords, place| {
+    each_subschema(schema, &mut |keywords, place| {
         let pattern = keywords.get("pattern").and_then(Json::as_str).map(|pattern| (place.join("pattern"), pattern));
         let by_pattern = keywords.get("patternProperties").and_then(Json::as_object);
         let names = by_pattern.into_iter().flat_map(Object::keys);
@@ -89,7 +89,7 @@ pub(super) fn broken(document: Document<'_>, error: &jsonschema::ValidationError
 /// Types that JSON Schema does not have, each with the one that was probably meant (rule V6).
 fn unknown_types(schema: &Json) -> Vec<Note> {
     let mut notes = Vec::new();
-    each_subschema(schema, &Pointer::root(), &mut |keywords, place| {
+    each_subschema(schema, &mut |keywords, place| {
         let names = match keywords.get("type") {
             Some(Json::Array(names)) => names.as_slice(),
             Some(name) => std::slice::from_ref(name),
@@ -128,7 +128,7 @@ fn first_reason(document: Document<'_>, error: &jsonschema::ValidationError<'_>)
     if let ValidationErrorKind::Referencing(cause) = error.kind() {
         let mut place = Pointer::root();
         let mut code = "remote_reference";
-        each_subschema(document.root, &Pointer::root(), &mut |keywords, at| {
+        each_subschema(document.root, &mut |keywords, at| {
             for (keyword, reference) in document.references(keywords) {
                 if place == Pointer::root() && matches!(document.resolve(reference), Reference::ByAddress) {
                     place = at.join(keyword);
@@ -162,14 +162,15 @@ enum State {
 struct Proof<'a> {
     document: Document<'a>,
     dialect: Dialect,
-    states: HashMap<Pointer, State>,
+    /// By the address of the schema object.
+    states: HashMap<*const Object, State>,
     /// Once is enough: nothing is followed any more.
     is_too_high: bool,
     notes: Vec<Note>,
 }
 
 impl Proof<'_> {
-    fn subschema(&mut self, keywords: &Object, place: &Pointer) {
+    fn subschema(&mut self, keywords: &Object, place: Place<'_>) {
         if let Some(divisor) = keywords.get("multipleOf").and_then(Json::as_number)
             && divisor.is_multiple_of(divisor).is_none()
         {
@@ -181,8 +182,8 @@ impl Proof<'_> {
 
     /// Follows everything that judges the same value, and says how high it is piled. Whoever comes back to where he is has
     /// found a circle. `depth` is how high the pile above is: it ends the walk before the walk itself is too deep.
-    fn follow(&mut self, keywords: &Object, place: &Pointer, depth: usize) -> usize {
-        let known = match self.states.get(place) {
+    fn follow(&mut self, keywords: &Object, place: Place<'_>, depth: usize) -> usize {
+        let known = match self.states.get(&std::ptr::from_ref(keywords)) {
             Some(State::Followed(height)) => Some(*height),
             Some(State::Following) => Some(0),
             None => None,
@@ -194,7 +195,7 @@ impl Proof<'_> {
         if let Some(height) = known {
             return height;
         }
-        self.states.insert(place.clone(), State::Following);
+        self.states.insert(std::ptr::from_ref(keywords), State::Following);
         let is_costly =
             ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| keywords.contains_key(*keyword));
         let own = if is_costly { UNEVALUATED } else { 0 };
@@ -204,20 +205,20 @@ impl Proof<'_> {
         }
         for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
             if let Some(keywords) = inner.schema.as_object() {
-                height = height.max(own + 1 + self.follow(keywords, &inner.place(place), depth));
+                height = height.max(own + 1 + self.follow(keywords, Place::Below(&place, &inner), depth));
             }
         }
-        self.states.insert(place.clone(), State::Followed(height));
+        self.states.insert(std::ptr::from_ref(keywords), State::Followed(height));
         height
     }
 
-    fn too_high(&mut self, place: &Pointer) {
+    fn too_high(&mut self, place: Place<'_>) {
         if !std::mem::replace(&mut self.is_too_high, true) {
             let message = format!(
                 "more than {MAX_HEIGHT} schemas judge the same value one inside the other, counting references, `allOf`, `anyOf`, \
                  `oneOf`, `not`, `if` and `dependentSchemas`, and one with `unevaluatedProperties` for several: merge some of them"
             );
-            self.notes.push(Note::error("schema_too_deep", place.clone(), message));
+            self.notes.push(Note::error("schema_too_deep", place.pointer(), message));
         }
     }
 
@@ -225,14 +226,15 @@ impl Proof<'_> {
     fn follow_reference(&mut self, reference: &str, place: &Pointer, depth: usize) -> usize {
         match self.document.resolve_from(place, reference) {
             Reference::Found(target, schema) => {
-                if self.states.get(&target) == Some(&State::Following) {
+                let Some(keywords) = schema.as_object() else { return 0 };
+                if self.states.get(&std::ptr::from_ref(keywords)) == Some(&State::Following) {
                     let shown = excerpt(reference);
                     let message = format!(
                         "`{shown}` leads back to this place without going into the value: no value could ever be judged"
                     );
                     self.notes.push(Note::error("reference_cycle", place.clone(), message));
-                } else if let Some(keywords) = schema.as_object() {
-                    return 1 + self.follow(keywords, &target, depth);
+                } else {
+                    return 1 + self.follow(keywords, Place::At(&target), depth);
                 }
             }
             Reference::Dangling => {

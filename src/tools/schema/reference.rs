@@ -43,6 +43,9 @@ struct Part {
 /// Most parts with addresses of their own, the document included.
 pub(super) const MAX_PARTS: usize = 200;
 
+/// Keywords that give a place a name. Few schemas have any.
+const NAMING: [&str; 4] = ["$id", "id", "$anchor", "$dynamicAnchor"];
+
 /// The address of a document that does not say its own.
 const NO_ADDRESS: &str = "json-schema:///";
 
@@ -50,7 +53,11 @@ impl Names {
     pub(super) fn of(root: &Json, dialect: Dialect) -> Self {
         let document = Part { place: Pointer::root(), address: Url::parse(NO_ADDRESS).ok(), anchors: HashMap::new() };
         let mut names = Self { dialect, own: None, anchors: HashMap::new(), parts: vec![document], embedded: false };
-        each_subschema(root, &Pointer::root(), &mut |keywords, place| names.collect(keywords, place));
+        each_subschema(root, &mut |keywords, place| {
+            if NAMING.iter().any(|keyword| keywords.contains_key(*keyword)) {
+                names.collect(keywords, &place.pointer());
+            }
+        });
         names
     }
 
@@ -196,7 +203,7 @@ mod tests {
 
     fn target(schema: &str, reference: &str) -> String {
         let root = json(schema);
-        let dialect = super::super::dialect::detect(&root).unwrap().0;
+        let dialect = super::super::dialect::detect(&root).map(|detected| detected.dialect).unwrap();
         match (Document { root: &root, names: &Names::of(&root, dialect) }).resolve(reference) {
             Reference::Found(target, _) => target.to_string(),
             Reference::Dangling => "nowhere".to_owned(),

@@ -54,20 +54,51 @@ pub(super) fn is_in_place(keyword: &str) -> bool {
 }
 
 /// A subschema of a schema object: the steps to it, and itself.
-pub(super) struct Subschema<'a> {
+pub(in crate::tools) struct Subschema<'a> {
     /// The keyword that holds it.
     pub(super) keyword: &'a str,
-    /// The step below the keyword, where there is one.
-    pub(super) step: Option<String>,
+    /// The step below the keyword.
+    step: Step<'a>,
     /// The subschema.
     pub(super) schema: &'a Json,
 }
 
-impl Subschema<'_> {
-    /// Its place, below the place of the schema that holds it.
-    pub(super) fn place(&self, above: &Pointer) -> Pointer {
-        let place = above.join(self.keyword);
-        self.step.as_ref().map_or_else(|| place.clone(), |step| place.join(step))
+/// A step from a keyword to a subschema.
+enum Step<'a> {
+    /// The keyword holds the subschema itself.
+    None,
+    Name(&'a str),
+    Position(usize),
+}
+
+/// Where a schema stands. Most places are only passed: pointers are made of those that are spoken of.
+#[derive(Clone, Copy)]
+pub(in crate::tools) enum Place<'p> {
+    /// Here.
+    At(&'p Pointer),
+    /// At a subschema of the schema that stands there.
+    Below(&'p Place<'p>, &'p Subschema<'p>),
+}
+
+impl Place<'_> {
+    /// The way to it.
+    pub(in crate::tools) fn pointer(self) -> Pointer {
+        match self {
+            Self::At(pointer) => pointer.clone(),
+            Self::Below(above, Subschema { keyword, step, .. }) => {
+                let holder = above.pointer().join(keyword);
+                match step {
+                    Step::None => holder,
+                    Step::Name(name) => holder.join(name),
+                    Step::Position(position) => holder.join(position),
+                }
+            }
+        }
+    }
+
+    /// The way to what stands below it.
+    pub(in crate::tools) fn join(self, step: &str) -> Pointer {
+        self.pointer().join(step)
     }
 }
 
@@ -79,17 +110,17 @@ pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
             (Shape::SchemaOrList, Json::Array(items)) => {
                 found.extend(items.iter().enumerate().map(|(position, schema)| Subschema {
                     keyword,
-                    step: Some(position.to_string()),
+                    step: Step::Position(position),
                     schema,
                 }));
             }
-            (Shape::SchemaOrList, schema) => found.push(Subschema { keyword, step: None, schema }),
+            (Shape::SchemaOrList, schema) => found.push(Subschema { keyword, step: Step::None, schema }),
             (Shape::SchemasByName, Json::Object(members)) => {
                 found.extend(
                     members
                         .iter()
                         .filter(|(_, schema)| !matches!(schema, Json::Array(_)))
-                        .map(|(name, schema)| Subschema { keyword, step: Some(name.to_string()), schema }),
+                        .map(|(name, schema)| Subschema { keyword, step: Step::Name(name), schema }),
                 );
             }
             (Shape::SchemasByName | Shape::Plain, _) => {}
@@ -99,15 +130,15 @@ pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
 }
 
 /// Visits every schema object, the outer before the inner.
-pub(in crate::tools) fn each_subschema<'a>(
-    schema: &'a Json,
-    place: &Pointer,
-    visit: &mut impl FnMut(&'a Object, &Pointer),
-) {
+pub(in crate::tools) fn each_subschema<'a>(schema: &'a Json, visit: &mut impl FnMut(&'a Object, Place<'_>)) {
+    visit_below(schema, Place::At(&Pointer::root()), visit);
+}
+
+fn visit_below<'a>(schema: &'a Json, place: Place<'_>, visit: &mut impl FnMut(&'a Object, Place<'_>)) {
     let Some(keywords) = schema.as_object() else { return };
     visit(keywords, place);
     for inner in subschemas(keywords) {
-        each_subschema(inner.schema, &inner.place(place), visit);
+        visit_below(inner.schema, Place::Below(&place, &inner), visit);
     }
 }
 
