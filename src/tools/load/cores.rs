@@ -50,15 +50,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_stand_in_the_order_of_their_items_whoever_is_done_first() {
+    fn results_stand_in_the_order_of_their_items_whoever_made_them() {
         let is_alone = thread::available_parallelism().map_or(1, NonZero::get) == 1;
-        let (tell, told) = channel();
-        let (tell, told) = (Mutex::new(tell), Mutex::new(told));
-        // Whoever takes the first item holds it until somebody else is done with the last one.
+        let channels: [_; 2] = std::array::from_fn(|_| {
+            let (tell, told) = channel();
+            (Mutex::new(tell), Mutex::new(told))
+        });
+        // Whoever has the first item is held until another one is far ahead, and then goes on among the last ones.
         let results = on_all_cores((0..1_000).collect(), |item: usize| {
             match item {
-                0 if !is_alone => told.lock().unwrap().recv().unwrap(),
-                999 => tell.lock().unwrap().send(()).unwrap(),
+                0 | 501 if !is_alone => channels[item / 501].1.lock().unwrap().recv().unwrap(),
+                500 | 502 => channels[item / 502].0.lock().unwrap().send(()).unwrap(),
                 _ => {}
             }
             item * 2
