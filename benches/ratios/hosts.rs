@@ -7,6 +7,7 @@ use tempfile::tempdir;
 
 use super::{
     case,
+    cores::Held,
     figures::{Goal, ROUNDS, Rounds, Row},
     server::Server,
 };
@@ -43,6 +44,8 @@ struct Host {
 /// Runs a host against a booth of its own. The host takes its ways in turns by itself.
 fn measure(name: &'static str, mut host: Command) -> Result<Host> {
     let tools = tempdir()?;
+    // The host, the booth and its peers, all in turns.
+    let _held = Held::on_one_core()?;
     case::write_folder(tools.path(), TOOLS, case::ECHO)?;
     let booth = Server::booth(tools.path(), TOOLS)?;
     let root = Path::new(ROOT);

@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
 mod case;
+mod cores;
 mod catalogue;
 mod echo;
 mod figures;

@@ -82,6 +82,11 @@ impl Server {
         Ok(Client::new(endpoint.connect().await?).max_decoding_message_size(usize::MAX))
     }
 
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// CPU time of all its threads so far, in microseconds.
     pub(crate) fn cpu(&self) -> Result<f64> {
         cpu_of(&self.child.id().to_string())

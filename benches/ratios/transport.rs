@@ -11,6 +11,7 @@ use toolbooth::{
 
 use super::{
     case,
+    cores::{Core, Held},
     figures::{Goal, ROUNDS, Rounds, Row, p50},
     load::{Shape, drive},
     server::{Server, cpu_of},
@@ -38,6 +39,13 @@ enum Goals {
     /// F2: CPU over that of the echo, and throughput.
     Flight,
     None,
+}
+
+impl Case {
+    /// With one message in flight, either the client works or the server does.
+    fn core(&self) -> Core {
+        if let Shape::Runs(1, _) | Shape::Unary(1) = self.echo { Core::Shared } else { Core::Own }
+    }
 }
 
 const ONE_RUN: Shape = Shape::Runs(1, Delivery::Each);
@@ -121,14 +129,17 @@ pub(crate) async fn rows() -> Result<Vec<Row>> {
     case::write_folder(tools.path(), TOOLS, case::ECHO)?;
     let mut measured: Vec<(Measured, Measured)> = CASES.iter().map(|_| Default::default()).collect();
     let mut floor = Rounds::default();
+    let held = Held::on_one_core()?;
     for _ in 0..ROUNDS {
         let echo = Server::echo()?;
         for (case, (_, measured)) in CASES.iter().zip(&mut measured) {
+            held.place(echo.process(), case.core())?;
             measure(&echo, case.echo, case.calls.1, case.round, measured).await?;
         }
         drop(echo);
         let booth = Server::booth(tools.path(), TOOLS)?;
         for (case, (measured, _)) in CASES.iter().zip(&mut measured) {
+            held.place(booth.process(), case.core())?;
             measure(&booth, case.booth, case.calls.0, case.round, measured).await?;
         }
         drop(booth);
