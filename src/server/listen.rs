@@ -5,9 +5,13 @@ use std::{
     net::SocketAddr,
     os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::{
+    net::{TcpListener, UnixListener, UnixStream},
+    time::{sleep, timeout},
+};
 
 /// Where hosts connect to. The caller binds them, so that a test can take a free port.
 #[derive(Debug, Default)]
@@ -106,9 +110,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// Binds a Unix socket. A stale one, on which nobody answers, is replaced.
 pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<UnixSocket, BindError> {
     let failed = |reason| BindError::Io { place: path.display().to_string(), reason };
-    // Two booths that start at once must not both find the same stale socket. Where a folder cannot be locked, they may.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let _turn = fs::File::open(folder).and_then(|folder| folder.lock().map(|()| folder)).ok();
+    let _turn = turn(path).await;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(BindError::NotASocket(path.to_owned())),
         Ok(_) => match UnixStream::connect(path).await {
@@ -128,6 +130,24 @@ pub async fn bind_unix(path: &Path, access: SocketAccess) -> Result<UnixSocket, 
     Ok(UnixSocket { _file: file, listener })
 }
 
+/// How long a booth waits for its turn at a folder.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A turn at the folder of a socket: two booths that start at once must not both find the same stale one. Where the folder cannot
+/// be locked, or somebody else has it locked for long, they may.
+async fn turn(socket: &Path) -> Option<fs::File> {
+    let folder = socket.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let folder = fs::File::open(folder).ok()?;
+    let locked = async {
+        while matches!(folder.try_lock(), Err(fs::TryLockError::WouldBlock)) {
+            sleep(PATIENCE / 200).await;
+        }
+    };
+    // Without it, the worst is what the turn is there to prevent.
+    let _in_vain = timeout(PATIENCE, locked).await;
+    Some(folder)
+}
+
 /// Binds a TCP port on loopback; port 0 takes a free one.
 pub async fn bind_tcp(address: SocketAddr) -> Result<TcpListener, BindError> {
     if !address.ip().is_loopback() {
@@ -143,4 +163,37 @@ pub async fn bind_diagnostics(address: SocketAddr) -> Result<TcpListener, BindEr
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
     TcpListener::bind(address).await.map_err(|reason| BindError::Io { place: address.to_string(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net;
+
+    use futures::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_booths_that_find_the_same_stale_socket_one_gets_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("booth.sock");
+        for _ in 0..20 {
+            drop(net::UnixListener::bind(&path).unwrap());
+            let bound = join_all((0..4).map(|_| bind_unix(&path, SocketAccess::default()))).await;
+            let (got, refused): (Vec<_>, Vec<_>) = bound.into_iter().partition(Result::is_ok);
+            assert_eq!(got.len(), 1);
+            assert!(refused.iter().all(|refused| matches!(refused, Err(BindError::SocketInUse(_)))));
+            UnixStream::connect(&path).await.unwrap();
+            drop(got);
+            assert!(!path.exists());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_folder_that_somebody_keeps_locked_keeps_no_booth_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = fs::File::open(folder.path()).unwrap();
+        kept.lock().unwrap();
+        bind_unix(&folder.path().join("booth.sock"), SocketAccess::default()).await.unwrap();
+    }
 }
