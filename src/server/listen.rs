@@ -167,22 +167,31 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net;
+    use std::{os::unix::net, sync::Arc};
 
     use futures::future::join_all;
+    use tokio::sync::Barrier;
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn of_booths_that_find_the_same_stale_socket_one_gets_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("booth.sock");
-        for _ in 0..20 {
+        for _ in 0..200 {
             drop(net::UnixListener::bind(&path).unwrap());
-            let bound = join_all((0..4).map(|_| bind_unix(&path, SocketAccess::default()))).await;
-            let (got, refused): (Vec<_>, Vec<_>) = bound.into_iter().partition(Result::is_ok);
+            let start = Arc::new(Barrier::new(4));
+            let booths = (0..4).map(|_| {
+                let (path, start) = (path.clone(), Arc::clone(&start));
+                tokio::spawn(async move {
+                    start.wait().await;
+                    bind_unix(&path, SocketAccess::default()).await
+                })
+            });
+            let bound = join_all(booths).await.into_iter().map(Result::unwrap);
+            let (got, refused): (Vec<_>, Vec<_>) = bound.partition(Result::is_ok);
             assert_eq!(got.len(), 1);
-            assert!(refused.iter().all(|refused| matches!(refused, Err(BindError::SocketInUse(_)))));
+            assert!(refused.iter().all(|refused| matches!(refused, Err(BindError::SocketInUse(_)))), "{refused:?}");
             UnixStream::connect(&path).await.unwrap();
             drop(got);
             assert!(!path.exists());
