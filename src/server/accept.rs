@@ -60,6 +60,8 @@ impl Acceptor {
         loop {
             let socket = match accept(&self.listeners).await {
                 Ok(socket) => socket,
+                // A client that has gone again must not make the others wait.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => {
                     self.log(|to| warn!(to, %error, "connections cannot be accepted"));
                     sleep(PAUSE).await;
@@ -117,10 +119,10 @@ async fn of_unix(listener: Option<&UnixListener>) -> Option<io::Result<Socket>> 
 
 async fn of_tcp(listener: Option<&TcpListener>) -> Option<io::Result<Socket>> {
     let accepted: io::Result<(_, SocketAddr)> = listener?.accept().await;
-    Some(accepted.and_then(|(stream, peer)| {
+    Some(accepted.map(|(stream, peer)| {
         debug!(%peer, "connected over TCP");
-        // A frame is a message: it must not wait for the next one.
-        stream.set_nodelay(true)?;
-        Ok(Either::Right(stream))
+        // A frame is a message: it must not wait for the next one. It can fail for a client only that has gone again.
+        drop(stream.set_nodelay(true));
+        Either::Right(stream)
     }))
 }
