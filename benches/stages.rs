@@ -10,7 +10,7 @@ use toolbooth::{
     json::{Json, ParseLimits, parse},
     pipeline::{Scope, check},
     result::Trace,
-    tools::{Catalog, Entry, LoadOptions, Tool, load_files},
+    tools::{Catalog, Entry, LoadOptions, Profile, Tool, load_files},
 };
 
 const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/case/report_bug.yaml");
@@ -41,6 +41,7 @@ fn bench_check(bencher: Bencher<'_, '_>, arguments: String) {
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
         parse_limits: ParseLimits::default(),
+        profile: Profile::default(),
     };
     let call = ToolCall {
         index: 0,

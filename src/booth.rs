@@ -16,7 +16,7 @@ use crate::{
     pipeline::Scope,
     ports::{Clock, Hook, Ledger},
     run::{Capacity, Limits, Run, RunOptions},
-    tools::{Catalog, ContractReport, LoadOptions, Loaded, load_document},
+    tools::{Catalog, ContractReport, LoadOptions, Loaded, Profile, load_document},
 };
 
 /// What the runs of a booth share.
@@ -67,6 +67,8 @@ pub struct OpenRun {
     pub limits: Limits,
     /// The mode of batches that name none.
     pub mode: Mode,
+    /// The profile of contracts that name none; `None`: the booth's.
+    pub profile: Option<Profile>,
     /// Who executes host tools and judges calls; `None`: nobody.
     pub host: Option<Arc<Host>>,
 }
@@ -117,6 +119,7 @@ impl Booth {
                 hooks,
                 context: Arc::new(request.context.unwrap_or_else(Json::empty_object)),
                 parse_limits: self.parse_limits.clone(),
+                profile: request.profile.unwrap_or(self.load.profile),
             },
             limits: request.limits.or(&self.limits),
             mode: request.mode,

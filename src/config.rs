@@ -19,6 +19,7 @@ use toolbooth::{
     json::ParseLimits,
     run::{Capacity, Limits},
     server::{SocketAccess, Transport},
+    tools::Profile,
 };
 
 pub(crate) use blocks::LimitsBlock;
@@ -47,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) transport: Transport,
     /// Contract files, and folders of them.
     pub(crate) tools: Vec<PathBuf>,
+    /// The profile of contracts that name none.
+    pub(crate) profile: ProfileName,
     /// Limits of runs that name none.
     pub(crate) limits: Limits,
     /// What each run is granted.
@@ -68,11 +71,35 @@ impl Default for Settings {
             diagnostics: None,
             transport: Transport::default(),
             tools: Vec::new(),
+            profile: ProfileName::default(),
             limits: Limits::default(),
             capacity: Capacity::default(),
             arguments: ParseLimits::default(),
             grace: Duration::from_secs(20),
             log: Log::default(),
+        }
+    }
+}
+
+/// What may be done to arguments so that they satisfy their schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProfileName {
+    /// Nothing: they must satisfy the schema as they were sent
+    Strict,
+    /// What loses nothing and has one reading
+    #[default]
+    Safe,
+    /// The conversions of pi 1.6.0
+    Pi,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Strict => Self::Strict,
+            ProfileName::Safe => Self::Safe,
+            ProfileName::Pi => Self::Pi,
         }
     }
 }

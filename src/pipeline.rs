@@ -40,7 +40,7 @@ use crate::{
     ports::{Executor, Hook},
     refusal::Refusal,
     result::{CallResult, Trace},
-    tools::Catalog,
+    tools::{Catalog, Profile},
 };
 
 pub use execute::Attempt;
@@ -61,6 +61,8 @@ pub struct Scope {
     pub context: Arc<Json>,
     /// What the parser refuses.
     pub parse_limits: ParseLimits,
+    /// The profile of contracts that name none.
+    pub profile: Profile,
 }
 
 /// Watches one call while it runs.
@@ -91,7 +93,8 @@ pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidA
     let tool = lookup::find(&scope.catalog, &call.name)?;
     let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
     let prepared = prepare::reshape(&tool, &received, trace)?;
-    let coerced = coerce::coerce(&tool, prepared);
+    let profile = tool.arguments.profile.unwrap_or(scope.profile);
+    let coerced = coerce::coerce(&tool, profile, prepared);
     validate::validate(tool, coerced, trace)
 }
 

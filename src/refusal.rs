@@ -182,9 +182,21 @@ pub struct Violation {
     pub hint: Option<String>,
 }
 
+words! {
+    /// What a repair has changed.
+    RepairTarget {
+        /// The arguments, at the path.
+        Arguments = "arguments",
+        /// The name of the tool (rule P2).
+        Name = "name",
+    }
+}
+
 /// One change on the way from the model's text to the executed arguments (rule C7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
+    /// What was changed.
+    pub target: RepairTarget,
     /// Where.
     pub path: Pointer,
     /// What was done.
@@ -195,6 +207,13 @@ pub struct Repair {
     pub to: String,
     /// Whether something was destroyed.
     pub lossy: bool,
+}
+
+impl Repair {
+    /// A change of the arguments that loses nothing.
+    pub fn of_arguments(path: Pointer, op: &'static str, from: impl Into<String>, to: impl Into<String>) -> Self {
+        Self { target: RepairTarget::Arguments, path, op, from: from.into(), to: to.into(), lossy: false }
+    }
 }
 
 /// A call was not run, and why.

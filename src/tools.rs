@@ -68,22 +68,34 @@ pub struct Tool {
 }
 
 /// What may be done to arguments so that they satisfy their schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// Nothing: they must satisfy it as they were sent.
-    #[default]
     Strict,
+    /// What loses nothing and has one reading.
+    #[default]
+    Safe,
+    /// The conversions of pi 1.6.0, those that lose something included.
+    Pi,
 }
 
 /// How the arguments of a tool are read, and what of them may be shown.
+#[expect(clippy::struct_excessive_bools, reason = "independent choices, as the format has them")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentRules {
-    /// What may be done to them.
-    pub profile: Profile,
+    /// What may be done to them; `None`: what holds for contracts that say nothing.
+    pub profile: Option<Profile>,
     /// Whether `format` is asserted.
     pub formats: bool,
+    /// Whether defaults of the schema are filled in (rule C6).
+    pub defaults: bool,
+    /// Whether `""` counts as absent where an optional property rejects it (rule C4).
+    pub drop_empty: bool,
     /// Whether a string may hold U+0000.
     pub allow_nul: bool,
+    /// Whether a string may hold the markup of another parameter (rule C1).
+    pub allow_markup: bool,
     /// Places whose values are never shown.
     pub sensitive: Vec<Pointer>,
     /// What the error text echoes.
@@ -93,9 +105,12 @@ pub struct ArgumentRules {
 impl Default for ArgumentRules {
     fn default() -> Self {
         Self {
-            profile: Profile::Strict,
+            profile: None,
             formats: true,
+            defaults: false,
+            drop_empty: true,
             allow_nul: false,
+            allow_markup: false,
             sensitive: Vec::new(),
             received: Received::Short,
         }

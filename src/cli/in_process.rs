@@ -11,10 +11,10 @@ use toolbooth::{
     ports::SystemClock,
     result::CallResult,
     run::{Feed, Run, Unobserved, Verdict},
-    tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Profile, Severity, load_paths},
+    tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Severity, load_paths},
 };
 
-use crate::config::{self, Settings};
+use crate::config::{self, ProfileName, Settings};
 
 /// Which tools there are, and what holds where their contracts say nothing.
 #[derive(Debug, Args)]
@@ -28,13 +28,6 @@ pub(super) struct Tools {
     /// What runs tools whose contracts do not say
     #[arg(long, value_enum, value_name = "NAME", default_value_t)]
     execute: ExecuteName,
-}
-
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-enum ProfileName {
-    /// Nothing: they must satisfy the schema as they were sent
-    #[default]
-    Strict,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
@@ -52,9 +45,7 @@ impl Tools {
     /// Reads the contracts and builds a booth of them. What is wrong with a contract is logged, and the others serve.
     pub(super) fn booth(self) -> anyhow::Result<Booth> {
         let load = LoadOptions {
-            profile: match self.profile {
-                ProfileName::Strict => Profile::Strict,
-            },
+            profile: self.profile.into(),
             execute: match self.execute {
                 ExecuteName::Host => ExecutorSpec::Host,
                 ExecuteName::Echo => ExecutorSpec::Echo,

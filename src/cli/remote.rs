@@ -48,7 +48,8 @@ fn text(result: &proto::CallResult) -> String {
 pub(super) fn shown(result: &proto::CallResult) -> Result<Shown> {
     let error = result.error.clone().unwrap_or_default();
     let code = error.code().as_str_name().trim_start_matches("ERROR_CODE_").to_lowercase();
-    let repairs = result.repairs.iter().map(|own| repair([&own.path, &own.op, &own.from, &own.to], own.lossy));
+    let repairs =
+        result.repairs.iter().map(|own| repair([&own.target, &own.path, &own.op, &own.from, &own.to], own.lossy));
     let violations = error
         .violations
         .iter()

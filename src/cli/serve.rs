@@ -16,7 +16,7 @@ use toolbooth::{
 use tracing::{field::display, info, warn};
 
 use super::in_process::{self, log_report};
-use crate::config::{DEFAULT_TCP, Settings, parse_mode};
+use crate::config::{DEFAULT_TCP, ProfileName, Settings, parse_mode};
 
 /// Serve as the sidecar of an agent, on a Unix socket and on loopback TCP at once.
 ///
@@ -35,6 +35,9 @@ pub(super) struct Serve {
     /// Contract files, and folders of them
     #[arg(long = "tools", value_name = "PATH", num_args = 1..)]
     tools: Vec<PathBuf>,
+    /// What may be done to arguments, for contracts that name no profile [default: safe]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
     /// Unix socket to listen on
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
@@ -76,6 +79,7 @@ impl Serve {
         settings.access.mode = self.socket_mode.unwrap_or(settings.access.mode);
         settings.access.group = self.socket_group.or(settings.access.group);
         settings.diagnostics = self.diagnostics.or(settings.diagnostics);
+        settings.profile = self.profile.unwrap_or(settings.profile);
         settings.grace = self.grace.unwrap_or(settings.grace);
         Ok(settings)
     }
@@ -86,11 +90,12 @@ impl Serve {
         let (stop, (hurry, hurried)) = (CancellationToken::new(), oneshot::channel());
         // Before anybody can see the booth: whoever sees it may end it.
         let watching = tokio::spawn(watch_signals(stop.clone(), hurry)?);
-        let loaded = load_paths(&settings.tools, &LoadOptions::default())?;
+        let load = LoadOptions { profile: settings.profile.into(), ..LoadOptions::default() };
+        let loaded = load_paths(&settings.tools, &load)?;
         loaded.reports.iter().for_each(log_report);
         let served = loaded.catalog.served().count();
         let quarantined = loaded.catalog.len() - served;
-        let load = LoadOptions { author: Author::Host, ..LoadOptions::default() };
+        let load = LoadOptions { author: Author::Host, ..load };
         let booth = in_process::booth(&settings, loaded.catalog, load)?;
         let serving = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;

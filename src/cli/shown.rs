@@ -92,12 +92,13 @@ fn raw_arguments(bytes: &[u8]) -> (&'static str, Json) {
 }
 
 fn own_repair(own: &Repair) -> Json {
-    repair([&own.path.to_string(), own.op, &own.from, &own.to], own.lossy)
+    repair([own.target.as_str(), &own.path.to_string(), own.op, &own.from, &own.to], own.lossy)
 }
 
-/// A change: path, operation, before, after.
-pub(super) fn repair([path, op, from, to]: [&str; 4], lossy: bool) -> Json {
+/// A change: target, path, operation, before, after.
+pub(super) fn repair([target, path, op, from, to]: [&str; 5], lossy: bool) -> Json {
     Json::object([
+        ("target", Json::from(target)),
         ("path", Json::from(path)),
         ("op", Json::from(op)),
         ("from", Json::from(from)),

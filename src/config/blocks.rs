@@ -17,7 +17,7 @@ use toolbooth::{
     server::{SocketAccess, Transport},
 };
 
-use super::{Level, Log, LogFormat, Settings, parse_mode};
+use super::{Level, Log, LogFormat, ProfileName, Settings, parse_mode};
 
 /// Levels of nesting at most: what reads and judges arguments goes down level by level, on a stack.
 const MAX_DEPTH: usize = 128;
@@ -37,6 +37,8 @@ pub(super) struct SettingsFile {
     /// Contract files, and folders of them; relative ones start at the folder of this file.
     #[schemars(extend("examples" = [["tools"]]))]
     tools: Option<Vec<PathBuf>>,
+    /// The profile of contracts that name none; `safe` if nothing is said.
+    profile: Option<ProfileName>,
     /// Limits of runs that name none; no limit where nothing is said.
     limits: Option<LimitsBlock>,
     /// What each run is granted.
@@ -162,6 +164,7 @@ impl SettingsFile {
             socket: listen.socket.map(|socket| folder.join(socket)),
             transport: self.transport.unwrap_or_default().transport(&mut notes),
             tools: self.tools.unwrap_or_default().iter().map(|path| folder.join(path)).collect(),
+            profile: self.profile.unwrap_or_default(),
             capacity: self.capacity.unwrap_or_default().capacity(&mut notes),
             arguments: self.arguments.unwrap_or_default().limits(&mut notes),
             limits: self.limits.unwrap_or_default().limits().unwrap_or_else(|note| {

@@ -24,7 +24,7 @@ pub(crate) fn settings_schema() -> &'static Json {
 pub(crate) fn is_settings(path: &Path) -> bool {
     let documents = Syntax::of(path).zip(read_file(path).ok()).and_then(|(syntax, text)| read(&text, syntax).ok());
     let Some([document]) = documents.as_deref() else { return false };
-    let own = ["listen", "transport", "limits", "capacity", "grace", "log"];
+    let own = ["listen", "transport", "profile", "limits", "capacity", "grace", "log"];
     let tools = document.value.get("tools").and_then(Json::as_array).unwrap_or_default();
     document.value.get("name").is_none()
         && (own.iter().any(|key| document.value.get(key).is_some()) || tools.iter().any(|path| path.as_str().is_some()))
@@ -79,7 +79,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::config::{Log, LogFormat};
+    use crate::config::{Log, LogFormat, ProfileName};
 
     fn settings(text: &str) -> Result<Settings, Vec<String>> {
         let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ mod tests {
         let read = settings(
             "listen:\n  {socket: /run/b.sock, socket_mode: '0600', socket_group: 2000, tcp: '127.0.0.1:7155', diagnostics: '0.0.0.0:7156'}\n\
              transport: {max_connections: 8, first_bytes: 1s, max_message_bytes: 8388608}\n\
-             tools: [/tools]\nlimits: {max_turns: 3, max_wall: 10m}\n\
+             tools: [/tools]\nprofile: strict\nlimits: {max_turns: 3, max_wall: 10m}\n\
              capacity: {max_parallel: 2}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
         );
         let standard = Settings::default();
@@ -114,6 +114,7 @@ mod tests {
                 ..standard.transport
             },
             tools: vec!["/tools".into()],
+            profile: ProfileName::Strict,
             limits: Limits { max_turns: Some(3), max_wall: Some(Duration::from_mins(10)), ..standard.limits },
             capacity: Capacity { max_parallel: 2, ..standard.capacity },
             arguments: ParseLimits { max_depth: 8, ..standard.arguments },

@@ -12,6 +12,7 @@ use crate::{
     json::{self, Json, ParseLimits, SharedJson},
     ports::{Decision, ExecutorError, HookError, Override},
     run::Limits,
+    tools::Profile,
 };
 
 /// The calls of a batch; a call's index is its position.
@@ -82,6 +83,7 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
     known::<proto::Delivery>("open.delivery", open.delivery)?;
     Ok(OpenRun {
         mode: mode(open.mode()).unwrap_or_default(),
+        profile: profile(open.profile()),
         id: id("open.run_id", open.run_id)?,
         task: id("open.task_key", open.task_key)?,
         contracts: open.contracts.iter().map(|contract| contract.to_vec()).collect(),
@@ -89,6 +91,16 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
         limits: limits(open.limits.unwrap_or_default())?,
         host: None,
     })
+}
+
+/// The profile of contracts that name none, if one is said.
+pub(super) fn profile(profile: proto::Profile) -> Option<Profile> {
+    match profile {
+        proto::Profile::Unspecified => None,
+        proto::Profile::Strict => Some(Profile::Strict),
+        proto::Profile::Safe => Some(Profile::Safe),
+        proto::Profile::Pi => Some(Profile::Pi),
+    }
 }
 
 /// Refuses a word of an enum that this booth does not know.

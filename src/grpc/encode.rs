@@ -97,7 +97,7 @@ pub(super) fn repair(repair: &Repair) -> proto::Repair {
         from: repair.from.clone(),
         to: repair.to.clone(),
         lossy: repair.lossy,
-        target: "arguments".to_owned(),
+        target: repair.target.as_str().to_owned(),
     }
 }
 

@@ -93,6 +93,7 @@ impl Service for Execution {
     ) -> Result<Response<proto::ValidateResponse>, Status> {
         let request = request.into_inner();
         decode::known::<proto::Profile>("profile", request.profile)?;
+        let profile = decode::profile(request.profile());
         let contracts: Vec<Vec<u8>> = request.contracts.iter().map(|contract| contract.to_vec()).collect();
         let (catalog, reports) = self.booth.with_contracts(&contracts);
         let scope = Scope {
@@ -101,6 +102,7 @@ impl Service for Execution {
             hooks: Vec::new(),
             context: Arc::new(Json::empty_object()),
             parse_limits: self.booth.parse_limits.clone(),
+            profile: profile.unwrap_or(self.booth.load.profile),
         };
         let most = self.booth.capacity.max_calls_in_flight;
         if request.calls.len() > most {

@@ -6,9 +6,9 @@ use crate::{
 };
 
 /// The arguments as they are validated.
-pub(super) fn coerce(tool: &Tool, prepared: SharedJson) -> SharedJson {
-    match tool.arguments.profile {
+pub(super) fn coerce(_tool: &Tool, profile: Profile, prepared: SharedJson) -> SharedJson {
+    match profile {
         // Profile `strict` changes nothing.
-        Profile::Strict => prepared,
+        Profile::Strict | Profile::Safe | Profile::Pi => prepared,
     }
 }

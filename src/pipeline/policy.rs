@@ -137,12 +137,7 @@ fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result
         })
     })?;
     // What differs from the model's text is listed, whoever changed it.
-    trace.repairs.push(Repair {
-        path: Pointer::root(),
-        op: "policy_rewrite",
-        from: kinds.0.to_string(),
-        to: kinds.1.to_string(),
-        lossy: false,
-    });
+    let (from, to) = (kinds.0.name(), kinds.1.name());
+    trace.repairs.push(Repair::of_arguments(Pointer::root(), "policy_rewrite", from, to));
     Ok(rewritten)
 }

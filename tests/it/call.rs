@@ -49,7 +49,7 @@ fn a_call_that_cannot_be_made_is_neither_a_success_nor_an_error_result() {
         (vec!["call", "add"], "--tools"),
         (vec!["call", "add", "--tools", "none"], "none: No such file"),
         (vec!["call", "add", "--tools", "tools", "--args", "@none.json"], "none.json cannot be read"),
-        (vec!["call", "add", "--tools", "tools", "--profile", "lax"], "possible values: strict"),
+        (vec!["call", "add", "--tools", "tools", "--profile", "lax"], "possible values: strict, safe, pi"),
     ] {
         let ended = folder.run(&arguments, b"");
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");

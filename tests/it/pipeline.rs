@@ -12,7 +12,7 @@ use toolbooth::{
     ports::{Execution, Executor, ExecutorError, ProgressSender},
     refusal::Code,
     result::CallResult,
-    tools::{LoadOptions, load_document},
+    tools::{LoadOptions, Profile, load_document},
 };
 
 /// An executor that is written in the test.
@@ -64,6 +64,7 @@ async fn complete(keys: &str, script: Script, cancel: &CancellationToken) -> (Ca
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
         parse_limits: ParseLimits::default(),
+        profile: Profile::Strict,
     };
     let place = BatchPlace { run: "r".into(), batch: "b".into() };
     let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments: "{}".into(), idempotency_key: None };

@@ -22,7 +22,7 @@ use toolbooth::{
     refusal::Code,
     result::CallResult,
     run::{BatchOutcome, Capacity, Feed, Limits, Observer, Run, RunOptions, VerdictReason},
-    tools::{LoadOptions, load_document},
+    tools::{LoadOptions, Profile, load_document},
 };
 
 const TOOLS: &str = r#"{"tools":[
@@ -104,6 +104,7 @@ fn judged_run(executor: &Arc<Manners>, hooks: Vec<Arc<dyn Hook>>) -> Arc<Run> {
             hooks,
             context: Arc::new(Json::empty_object()),
             parse_limits: ParseLimits::default(),
+            profile: Profile::Strict,
         },
         limits: Limits::default(),
         mode: Mode::Parallel,

@@ -9,7 +9,7 @@ use toolbooth::{
     pipeline::{self, Scope},
     refusal::Refusal,
     result::Trace,
-    tools::{LoadOptions, load_document},
+    tools::{LoadOptions, Profile, load_document},
 };
 
 /// The refusal of a call to the tool `t` of a contract.
@@ -21,6 +21,7 @@ fn refusal(contract: &str, arguments: &[u8]) -> Refusal {
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
         parse_limits: ParseLimits::default(),
+        profile: Profile::Strict,
     };
     let arguments = arguments.to_vec().into();
     let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    format::{AcceptBlock, Arguments, OncePerName, Output, ProfileName, Submit},
-    not_in_this_build,
+    format::{AcceptBlock, Arguments, OncePerName, Output, Submit},
     remarks::Remarks,
 };
 use crate::{
@@ -26,38 +25,26 @@ fn at(block: &str, key: &str) -> Pointer {
     Pointer::root().join(block).join(key)
 }
 
-/// How arguments are read.
-pub(super) fn argument_rules(block: Arguments, profile: Profile, remarks: &mut Remarks<'_>) -> ArgumentRules {
-    let profile = match block.profile {
-        None => profile,
-        Some(ProfileName::Strict) => Profile::Strict,
-        Some(ProfileName::Safe) => absent_profile("safe", profile, remarks),
-        Some(ProfileName::Pi) => absent_profile("pi", profile, remarks),
-    };
-    // Never under `strict` (rule C6), which is the only profile here.
-    for (key, asked) in [("defaults", block.defaults), ("drop_empty", block.drop_empty)] {
-        if asked == Some(true) {
-            let message =
-                format!("`{key}: true` does nothing under the profile `strict`: write a step of `prepare` instead");
-            remarks.add(Note::info("no_effect", at("arguments", key), message));
-        }
+/// How arguments are read. `default` is what holds where the contract names no profile.
+pub(super) fn argument_rules(block: Arguments, default: Profile, remarks: &mut Remarks<'_>) -> ArgumentRules {
+    if block.defaults == Some(true) && block.profile.unwrap_or(default) == Profile::Strict {
+        let message = "`defaults: true` does nothing under the profile `strict`: write a step of `prepare` instead, or another profile";
+        remarks.add(Note::info("no_effect", at("arguments", "defaults"), message));
     }
     let mut sensitive = Vec::new();
     for (index, text) in block.sensitive.unwrap_or_default().iter().enumerate() {
         sensitive.extend(pointer(text, at("arguments", "sensitive").join(index), remarks));
     }
     ArgumentRules {
-        profile,
+        profile: block.profile,
         formats: block.formats.unwrap_or(true),
+        defaults: block.defaults.unwrap_or(false),
+        drop_empty: block.drop_empty.unwrap_or(true),
         allow_nul: block.allow_nul.unwrap_or(false),
+        allow_markup: block.allow_markup.unwrap_or(false),
         sensitive,
         received: block.received.unwrap_or_default(),
     }
-}
-
-fn absent_profile(name: &str, instead: Profile, remarks: &mut Remarks<'_>) -> Profile {
-    remarks.add(not_in_this_build(at("arguments", "profile"), &format!("profile: {name}"), "it has `strict`"));
-    instead
 }
 
 fn pointer(text: &str, path: Pointer, remarks: &mut Remarks<'_>) -> Option<Pointer> {

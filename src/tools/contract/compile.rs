@@ -227,13 +227,9 @@ mod tests {
     #[test]
     fn what_this_build_lacks_is_refused_by_name_and_all_of_it_at_once() {
         assert_eq!(
-            quarantine(
-                r#""rules":[{"deny":"true"}],"execute":{"grpc":{"address":"x"}},
-                    "arguments":{"profile":"safe"}"#
-            ),
+            quarantine(r#""rules":[{"deny":"true"}],"execute":{"grpc":{"address":"x"}}"#),
             [
                 "not_in_this_build /rules: `rules` is not in this build: it has no policy engine; check in the tool, and remove the key",
-                "not_in_this_build /arguments/profile: `profile: safe` is not in this build: it has `strict`",
                 "not_in_this_build /execute/grpc: `execute: {grpc: ...}` is not in this build: it has `host`, `http`, `command`, \
                  `submit` and `echo`",
             ]
@@ -243,13 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn c6_under_strict_defaults_and_drop_empty_do_nothing_and_say_so() {
-        let on = r#"{"name":"t","parameters":{"type":"object"},"arguments":{"defaults":true,"drop_empty":true}}"#;
+    fn c6_under_strict_defaults_do_nothing_and_say_so() {
+        let on = r#"{"name":"t","parameters":{"type":"object"},"arguments":{"defaults":true,"profile":"strict"}}"#;
         let report = &tool(on).report;
         assert_eq!(report.status, Status::Accepted);
         let notes: Vec<_> = report.notes.iter().map(|note| (note.code, note.path.to_string())).collect();
-        let expected = ["/arguments/defaults", "/arguments/drop_empty"].map(|path| ("no_effect", path.to_owned()));
-        assert_eq!(notes, expected);
+        assert_eq!(notes, [("no_effect", "/arguments/defaults".to_owned())]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     call::Mode,
     document::{Exact, ExactObject},
-    tools::{InDoubt, Received, shim::Step},
+    tools::{InDoubt, Profile, Received, shim::Step},
 };
 
 /// One tool.
@@ -95,36 +95,22 @@ pub(in crate::tools) struct Defaults {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Arguments {
-    /// What may be done to arguments so that they satisfy their schema. This build has `strict` and refuses the others.
-    pub(in crate::tools) profile: Option<ProfileName>,
+    /// What may be done to arguments so that they satisfy their schema; what the run or the booth says if nothing is said here.
+    pub(in crate::tools) profile: Option<Profile>,
     /// Whether `format` is asserted; true if nothing is said.
     pub(in crate::tools) formats: Option<bool>,
-    /// Whether defaults of the schema are filled in; false if nothing is said. This build refuses `true`.
+    /// Whether defaults of the schema are filled in; false if nothing is said. Never under `strict`.
     pub(in crate::tools) defaults: Option<bool>,
-    /// Whether `""` counts as absent where an optional property rejects it; false if nothing is said. This build refuses
-    /// `true`.
+    /// Whether `""` counts as absent where an optional property rejects it, under `safe`; true if nothing is said.
     pub(in crate::tools) drop_empty: Option<bool>,
     /// Whether a string may hold U+0000; false if nothing is said.
     pub(in crate::tools) allow_nul: Option<bool>,
-    /// Whether a string may hold the markup of another parameter. This build does not look for any, and lets it through
-    /// whatever is said.
+    /// Whether a string may hold the markup of another parameter; false if nothing is said. Only `safe` looks for it.
     pub(in crate::tools) allow_markup: Option<bool>,
     /// JSON Pointers to values that are never shown.
     pub(in crate::tools) sensitive: Option<Vec<String>>,
     /// What the error text echoes; `short` if nothing is said. `full` ends at `output.max_bytes`, too.
     pub(in crate::tools) received: Option<Received>,
-}
-
-/// What may be done to arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::tools) enum ProfileName {
-    /// Nothing: they must satisfy the schema as they were sent.
-    Strict,
-    /// What loses nothing and has one reading.
-    Safe,
-    /// The conversions of pi 1.6.0.
-    Pi,
 }
 
 /// What runs a tool: exactly one of these.

@@ -47,7 +47,7 @@ impl Change {
 }
 
 fn repair(op: &'static str, path: &Pointer, from: &dyn Display, to: &dyn Display) -> Repair {
-    Repair { path: path.clone(), op, from: from.to_string(), to: to.to_string(), lossy: false }
+    Repair::of_arguments(path.clone(), op, from.to_string(), to.to_string())
 }
 
 fn relocate(
