@@ -40,7 +40,7 @@ use crate::{
     ports::{Executor, Hook},
     refusal::Refusal,
     result::{CallResult, Trace},
-    tools::{Catalog, Profile},
+    tools::{Catalog, Entry, Profile, Tool},
 };
 
 pub use execute::Attempt;
@@ -63,6 +63,22 @@ pub struct Scope {
     pub parse_limits: ParseLimits,
     /// The profile of contracts that name none.
     pub profile: Profile,
+}
+
+impl Scope {
+    /// The tool that a call of this name runs, if there is one.
+    pub fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        match self.catalog.get(name) {
+            Some(Entry::Served(tool)) => Some(Arc::clone(tool)),
+            Some(Entry::Quarantined(_)) => None,
+            None => self.catalog.resolve(name, self.profile).map(|resolved| resolved.tool),
+        }
+    }
+
+    /// What may be done to the arguments of a tool.
+    fn profile(&self, tool: &Tool) -> Profile {
+        tool.arguments.profile.unwrap_or(self.profile)
+    }
 }
 
 /// Watches one call while it runs.
@@ -90,12 +106,12 @@ pub async fn preflight(
 
 /// Lookup to validation: what needs neither policy nor executor. The trace is filled as far as the call comes.
 pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
-    let tool = lookup::find(&scope.catalog, &call.name)?;
+    let tool = lookup::find(scope, &call.name, &mut trace.repairs)?;
+    let profile = scope.profile(&tool);
     let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
-    let prepared = prepare::reshape(&tool, &received, trace)?;
-    let profile = tool.arguments.profile.unwrap_or(scope.profile);
-    let coerced = coerce::coerce(&tool, profile, prepared);
-    validate::validate(tool, coerced, trace)
+    let unwrapped = coerce::unwrapped(&tool, profile, received, trace);
+    let prepared = prepare::reshape(&tool, &unwrapped, trace)?;
+    validate::validate(tool, profile, prepared, trace)
 }
 
 /// Execute and after: from an admitted call to its result.

@@ -76,6 +76,8 @@ words! {
         TooLarge = "too_large",
         /// A character that the contract does not allow.
         ForbiddenChar = "forbidden_char",
+        /// A text has swallowed the markup of another parameter.
+        SuspectMarkup = "suspect_markup",
         /// An old and a new name of one argument differ.
         AliasConflict = "alias_conflict",
         /// The schema says no.

@@ -1,11 +1,13 @@
 //! Tools: from a contract file to a compiled tool, proven once and never changed after.
 
 mod catalog;
+mod coercion;
 mod contract;
 mod executor_spec;
 mod foreign;
 mod load;
 mod report;
+mod resolve;
 mod schema;
 mod shim;
 
@@ -19,10 +21,12 @@ use crate::{
 #[doc(no_inline)]
 pub use crate::document::{Note, Place, Severity};
 pub use catalog::{Catalog, Entry};
+pub use coercion::{Swallowed, converted, open_envelope, swallowed_parameter, tidied};
 pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
 pub use load::{Author, LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
 pub use report::{ContractReport, Status};
+pub use resolve::Resolved;
 pub use schema::{Dialect, Explanation, HIDDEN, STACK_BYTES, Schema, SchemaOptions};
 pub use shim::{Shim, ShimConflict};
 

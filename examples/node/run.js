@@ -8,7 +8,7 @@ const options = { includeDirs: [join(__dirname, "../../proto")], oneofs: true };
 const { toolbooth } = grpc.loadPackageDefinition(loadSync("toolbooth/v1/execution.proto", options));
 
 // What a model says: a call that breaks the contract and, once it has read the error, a call that satisfies it.
-const turns = ['{"a": "1", "b": 2}', '{"a": 1, "b": 2}'];
+const turns = ['{"a": "one", "b": 2}', '{"a": 1, "b": 2}'];
 
 const client = new toolbooth.v1.ToolExecutionService(process.argv[2], grpc.credentials.createInsecure());
 const run = client.run();

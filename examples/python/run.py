@@ -10,7 +10,7 @@ from toolbooth.v1.execution_pb2_grpc import ToolExecutionServiceStub
 from toolbooth.v1.types_pb2 import Content, ToolCall
 
 # What a model says: a call that breaks the contract and, once it has read the error, a call that satisfies it.
-TURNS = [b'{"a": "1", "b": 2}', b'{"a": 1, "b": 2}']
+TURNS = [b'{"a": "one", "b": 2}', b'{"a": 1, "b": 2}']
 
 
 async def main():

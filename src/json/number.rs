@@ -25,6 +25,9 @@ struct Decimal<'a> {
     exponent: i128,
 }
 
+/// Zeros at the end of an integer that are written out.
+const MAX_ZEROS: usize = 100;
+
 impl Number {
     /// Takes text that follows JSON's number grammar; the parser has checked it.
     pub(super) fn from_spelling(text: &str) -> Self {
@@ -65,6 +68,19 @@ impl Number {
             Ok(zeros) if zeros <= 20 => format!("{sign}{digits}{}", "0".repeat(zeros)),
             _ => format!("{sign}{digits}e{}", decimal.exponent),
         }
+    }
+
+    /// The same value, spelled without fraction and exponent; `None` if it has a fraction, or too many zeros to write out.
+    pub fn to_plain_integer(&self) -> Option<Self> {
+        let spelling = self.spelling();
+        let decimal = Decimal::of(&spelling);
+        if decimal.is_zero() {
+            return Some(Self::from(0));
+        }
+        let zeros = usize::try_from(decimal.exponent).ok().filter(|zeros| *zeros <= MAX_ZEROS)?;
+        let sign = if decimal.negative { "-" } else { "" };
+        let digits: String = decimal.digits().map(char::from).collect();
+        Some(Self::from_spelling(&format!("{sign}{digits}{}", "0".repeat(zeros))))
     }
 
     /// Whether the value has no fraction, however it is spelled: `1.0` and `1e2` are integers.
@@ -295,6 +311,23 @@ mod tests {
             ("123456789012345678901234567890", true),
         ] {
             assert_eq!(number(text).is_integer(), integer, "{text}");
+        }
+    }
+
+    #[test]
+    fn c1_an_integral_number_is_spelled_out_with_the_same_value() {
+        for (text, plain) in [
+            ("1e3", Some("1000")),
+            ("230.0", Some("230")),
+            ("-5.50e1", Some("-55")),
+            ("0.0e7", Some("0")),
+            ("5.5", None),
+            ("1e-1", None),
+            ("1e100", Some(&*format!("1{}", "0".repeat(100)))),
+            ("1e101", None),
+            ("1e999999999999", None),
+        ] {
+            assert_eq!(number(text).to_plain_integer().map(|plain| plain.spelling().into_owned()).as_deref(), plain);
         }
     }
 

@@ -1,10 +1,11 @@
-//! Stage 1: the tool of that name, exactly (rule P2). A near name is never run.
+//! Stage 1: the tool of that name, exactly (rule P2). A near name is never run; in profile `safe` a name may be repaired.
 
 use std::sync::Arc;
 
+use super::Scope;
 use crate::{
-    refusal::{Code, Refusal},
-    tools::{Catalog, Entry, Tool},
+    refusal::{Code, Refusal, Repair},
+    tools::{Catalog, Entry, Resolved, Tool},
     wording,
 };
 
@@ -12,8 +13,8 @@ use crate::{
 const MAX_NEAREST: usize = 20;
 
 /// Finds the tool, or refuses.
-pub(super) fn find(catalog: &Catalog, name: &str) -> Result<Arc<Tool>, Box<Refusal>> {
-    match catalog.get(name) {
+pub(super) fn find(scope: &Scope, name: &str, repairs: &mut Vec<Repair>) -> Result<Arc<Tool>, Box<Refusal>> {
+    match scope.catalog.get(name) {
         Some(Entry::Served(tool)) => Ok(Arc::clone(tool)),
         Some(Entry::Quarantined(report)) => {
             let mut refusal = Refusal::new(Code::ToolQuarantined, None, wording::tool_quarantined(name));
@@ -22,9 +23,16 @@ pub(super) fn find(catalog: &Catalog, name: &str) -> Result<Arc<Tool>, Box<Refus
             Err(Box::new(refusal))
         }
         None => {
-            let nearest = catalog.nearest(name, MAX_NEAREST);
-            let text = wording::tool_not_found(name, &nearest, catalog.served().count());
-            Err(Box::new(Refusal::new(Code::ToolNotFound, None, text)))
+            let Resolved { tool, repairs: made } =
+                scope.catalog.resolve(name, scope.profile).ok_or_else(|| not_found(&scope.catalog, name))?;
+            repairs.extend(made);
+            Ok(tool)
         }
     }
+}
+
+fn not_found(catalog: &Catalog, name: &str) -> Refusal {
+    let nearest = catalog.nearest(name, MAX_NEAREST);
+    let text = wording::tool_not_found(name, &nearest, catalog.served().count());
+    Refusal::new(Code::ToolNotFound, None, text)
 }

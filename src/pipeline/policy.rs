@@ -96,7 +96,7 @@ pub(super) async fn admit(
             }
             answer = hook.before(&seen) => answer,
         };
-        if let Err(refusal) = heed(answer, &mut candidate) {
+        if let Err(refusal) = heed(scope, answer, &mut candidate) {
             return Err(Box::new(candidate.refuse(*refusal)));
         }
     }
@@ -104,12 +104,12 @@ pub(super) async fn admit(
 }
 
 /// Does what a hook says.
-fn heed(answer: Result<Decision, HookError>, candidate: &mut Candidate) -> Result<(), Box<Refusal>> {
+fn heed(scope: &Scope, answer: Result<Decision, HookError>, candidate: &mut Candidate) -> Result<(), Box<Refusal>> {
     let name = &candidate.call.name;
     match answer {
         Ok(Decision::Allow) => Ok(()),
         Ok(Decision::Rewrite(arguments)) => {
-            candidate.valid = rewrite(&candidate.valid, arguments, &mut candidate.trace)?;
+            candidate.valid = rewrite(scope, &candidate.valid, arguments, &mut candidate.trace)?;
             Ok(())
         }
         Ok(Decision::Deny { reason, terminate }) => {
@@ -124,11 +124,17 @@ fn heed(answer: Result<Decision, HookError>, candidate: &mut Candidate) -> Resul
 }
 
 /// Validates what a hook made of the arguments. The model is not to blame for what is wrong with it.
-fn rewrite(valid: &ValidArguments, arguments: Json, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+fn rewrite(
+    scope: &Scope,
+    valid: &ValidArguments,
+    arguments: Json,
+    trace: &mut Trace,
+) -> Result<ValidArguments, Box<Refusal>> {
     let tool = Arc::clone(valid.tool());
+    let profile = scope.profile(&tool);
     let text = wording::hook_invalid_arguments(&tool.name);
     let kinds = (valid.value().kind(), arguments.kind());
-    let rewritten = validate::validate(tool, arguments.into(), trace).map_err(|refusal| {
+    let rewritten = validate::validate(tool, profile, arguments.into(), trace).map_err(|refusal| {
         Box::new(Refusal {
             violations: refusal.violations,
             violation_count: refusal.violation_count,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::coerce;
 use crate::{
     json::{Json, SharedJson},
     refusal::{Code, Reason, Refusal},
     result::Trace,
-    tools::Tool,
+    tools::{Profile, Tool},
     wording,
 };
 
@@ -29,10 +30,21 @@ impl ValidArguments {
     }
 }
 
-/// Validates.
-pub(super) fn validate(tool: Arc<Tool>, value: SharedJson, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
+/// Validates the arguments as they are, or as the profile converts them.
+pub(super) fn validate(
+    tool: Arc<Tool>,
+    profile: Profile,
+    prepared: SharedJson,
+    trace: &mut Trace,
+) -> Result<ValidArguments, Box<Refusal>> {
+    let mut value = coerce::tidied(&tool, profile, prepared, trace)?;
     if !tool.input.is_valid(&value) {
-        return Err(refuse(&tool, &value, trace).into());
+        let converted = coerce::converted(&tool, profile, &value, trace);
+        let is_valid = converted.as_ref().is_some_and(|converted| tool.input.is_valid(converted));
+        value = converted.unwrap_or(value);
+        if !is_valid {
+            return Err(refuse(&tool, &value, trace).into());
+        }
     }
     trace.arguments = Some(value.clone());
     Ok(ValidArguments { tool, value })

@@ -23,7 +23,6 @@ use crate::{
     ports::AcceptKey,
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
-    tools::Entry,
     wording,
 };
 
@@ -274,15 +273,15 @@ impl Ongoing {
         *lock(&self.run.current) = None;
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
         let scope = self.run.scope();
-        let is_served = |name: &str| matches!(scope.catalog.get(name), Some(Entry::Served(_)));
-        let verdict = Verdict::of(&results, ending, is_served);
+        let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
+        let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
         BatchOutcome { results, verdict, warnings }
     }
 }
 
 fn is_sequential(run: &Run, name: &str) -> bool {
-    matches!(run.scope().catalog.get(name), Some(Entry::Served(tool)) if tool.mode == Mode::Sequential)
+    run.scope().tool(name).is_some_and(|tool| tool.mode == Mode::Sequential)
 }
 
 /// From an admitted call to its result: accepted once where the contract says so.

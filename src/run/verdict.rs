@@ -87,8 +87,8 @@ pub(super) struct Ending {
 }
 
 impl Verdict {
-    /// `is_served` says whether a tool of that name can be called.
-    pub(super) fn of(results: &[Arc<CallResult>], ending: Ending, is_served: impl Fn(&str) -> bool) -> Self {
+    /// `served` is the own name of the tool that a name means, if it can be called.
+    pub(super) fn of(results: &[Arc<CallResult>], ending: Ending, served: impl Fn(&str) -> Option<Arc<str>>) -> Self {
         let (terminate, agreed, blocking) = agree(results.iter().map(|result| result.terminate), ending.cut_off);
         let refused = results.iter().find_map(|result| refused_by(result));
         let limit = ending.reached.or(refused);
@@ -107,7 +107,7 @@ impl Verdict {
             accepted: ending.accepted,
             limit,
             remaining: ending.remaining,
-            tool_choice: tool_to_force(results).filter(|tool| ending.reached.is_none() && is_served(tool)),
+            tool_choice: tool_to_force(results, served).filter(|_| ending.reached.is_none()),
         }
     }
 }
@@ -121,14 +121,14 @@ fn refused_by(result: &CallResult) -> Option<Limit> {
 }
 
 /// The tool of the invalid calls, if they all meant the same.
-fn tool_to_force(results: &[Arc<CallResult>]) -> Option<Arc<str>> {
+fn tool_to_force(results: &[Arc<CallResult>], served: impl Fn(&str) -> Option<Arc<str>>) -> Option<Arc<str>> {
     let is_invalid = |result: &&Arc<CallResult>| {
         let code = result.error.as_ref().map(|error| error.code);
         matches!(code, Some(Code::InvalidArguments | Code::MalformedArguments | Code::Truncated))
     };
-    let mut names = results.iter().filter(is_invalid).map(|result| &result.call.name);
-    let first = names.next()?;
-    names.all(|name| name == first).then(|| Arc::clone(first))
+    let mut tools = results.iter().filter(is_invalid).map(|result| served(&result.call.name));
+    let first = tools.next()??;
+    tools.all(|tool| tool.as_ref() == Some(&first)).then_some(first)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod dialect;
 mod exact;
 mod explain;
 mod keywords;
+mod parts;
 mod plain;
 mod proof;
 mod reference;
@@ -27,7 +28,10 @@ use dialect::Detected;
 pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
-use reference::{Document, Names};
+pub(in crate::tools) use parts::Judge;
+use parts::Parts;
+use reference::Names;
+pub(in crate::tools) use reference::{Document, Reference};
 pub use secret::HIDDEN;
 pub(in crate::tools) use structure::each_subschema;
 
@@ -62,6 +66,8 @@ pub struct Schema {
     /// Made at the first question if nothing is left that making it could prove: of many tools few are called. `None`: it was
     /// refused then after all, and so is every value.
     validator: OnceLock<Option<Validator<Exact>>>,
+    /// What was asked about parts of values.
+    parts: OnceLock<Box<Parts>>,
 }
 
 impl Schema {
@@ -89,7 +95,7 @@ impl Schema {
             notes.extend(of_patterns);
         }
         let has_secrets = secret::has_secrets(&source);
-        Ok((Self { source, names, dialect, options, has_secrets, validator }, notes))
+        Ok((Self { source, names, dialect, options, has_secrets, validator, parts: OnceLock::new() }, notes))
     }
 
     fn validator(&self) -> Option<&Validator<Exact>> {
@@ -117,7 +123,11 @@ impl Schema {
         &self.source
     }
 
-    fn document(&self) -> Document<'_> {
+    fn parts(&self) -> &Parts {
+        self.parts.get_or_init(Box::default)
+    }
+
+    pub(in crate::tools) fn document(&self) -> Document<'_> {
         Document { root: &self.source, names: &self.names }
     }
 

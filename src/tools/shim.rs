@@ -146,6 +146,16 @@ impl Shim {
         self.0.is_empty()
     }
 
+    /// Whether a step takes something out of the argument of that name.
+    pub fn speaks_of(&self, name: &str) -> bool {
+        let starts = |place: &Pointer| place.steps().first().is_some_and(|first| first == name);
+        self.0.iter().any(|change| match change {
+            Change::Move { from, .. } => starts(from),
+            Change::Wrap { at } | Change::Unwrap { at, .. } | Change::Drop { at } => starts(at),
+            Change::Default { .. } => false,
+        })
+    }
+
     /// Brings arguments into the new shape and lists what was changed.
     pub fn apply<'a>(&self, arguments: &'a Json) -> Result<(Cow<'a, Json>, Vec<Repair>), Box<ShimConflict>> {
         let mut shaped = Cow::Borrowed(arguments);

@@ -57,6 +57,16 @@ pub fn not_an_object(tool: &str, kind: Kind) -> String {
     )
 }
 
+/// A text has swallowed another parameter (rule C1).
+pub fn suspect_markup(tool: &str, path: &Pointer, parameter: &str) -> String {
+    let (path, parameter) = (on_one_line(&path.dotted()), on_one_line(parameter));
+    format!(
+        "Arguments for tool {}: {path} holds the markup of the parameter `{parameter}`, which is missing. Nothing was executed. \
+         Send `{parameter}` as an argument of its own, and end {path} before its tag.",
+        quoted(tool)
+    )
+}
+
 /// The contract would bring the arguments into a shape that is nested too deep.
 pub fn shaped_too_deep(tool: &str, at: &Pointer) -> String {
     format!(

@@ -39,7 +39,8 @@ fn the_whole_result_is_printed_on_request() {
     let ended = folder().run(&["call", "add", "--args", "{\"a\": 1.0e0}", "--tools", "tools", "--json"], b"");
     let result = &ended.lines()[0];
     assert_eq!((ended.code, &result["outcome"], &result["raw_arguments"]), (0, &"ok".into(), &"{\"a\": 1.0e0}".into()));
-    assert!(ended.out.contains("\"arguments\":{\"a\":1.0e0}"), "{}", ended.out);
+    assert!(ended.out.contains("\"arguments\":{\"a\":1}"), "{}", ended.out);
+    assert_eq!(result["repairs"][0]["op"], "float_to_integer");
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn broken_contracts_are_reported_and_the_others_serve() {
 #[test]
 fn e1_the_error_is_the_one_that_the_design_shows() {
     let contract = "name: submit_analysis\nparameters:\n  type: object\n  required: [name, evidence]\n  properties:\n    name: \
-                    {type: string}\n    evidence: {type: string}\nexecute: {echo: {}}\n";
+                    {type: string}\n    evidence: {type: string}\narguments: {profile: strict}\nexecute: {echo: {}}\n";
     let folder = Folder::of(&[("tools/submit.yaml", contract)]);
     let (answers, _) = folder.pipe(&[
         r#"{"batch":{"calls":[{"name":"submit_analysis","arguments":"{\"name\":\"first\",\"evidence\":42}"}]}}"#,

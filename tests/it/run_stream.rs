@@ -38,10 +38,10 @@ async fn p1_a_host_executes_validated_calls_and_hears_each_result_once() {
 async fn e1_the_error_text_has_the_known_layout() {
     let stand = Stand::with(TOOLS).await;
     let mut stream = stand.run().await;
-    let (results, _) = stream.batch("b1", vec![call("c1", "add", r#"{"a":"1","c":null}"#)]).await;
+    let (results, _) = stream.batch("b1", vec![call("c1", "add", r#"{"a":"one","c":null}"#)]).await;
     assert_eq!(
         text(&results[0]),
-        "Validation failed for tool \"add\":\n  - b: missing\n  - a: expected number, got string\n\nReceived arguments:\n{\n  \"a\": \"1\",\n  \"c\": null\n}"
+        "Validation failed for tool \"add\":\n  - b: missing\n  - a: expected number, got string\n\nReceived arguments:\n{\n  \"a\": \"one\",\n  \"c\": null\n}"
     );
     let error = results[0].error.as_ref().unwrap();
     assert_eq!(

@@ -267,11 +267,11 @@ fn the_demo_plays_two_conversations_and_says_what_to_try_next() {
         "  < call_finished call_1: error invalid_arguments, not executed",
         "      |   - evidence: expected string, got number",
         "  < batch_finished: the run may end; every result agrees",
-        "      |   - a: expected number, got string",
+        "  < execute call_1 add {\"a\":1,\"b\":2}",
+        "      repair    string_to_number at /a: string became number",
         "  < execute call_2 read_file {\"path\":\"notes.txt\"}",
         "      sent      {\"filePath\": \"notes.txt\"}",
         "      executed  {\"path\":\"notes.txt\"}",
-        "  < execute call_3 add {\"a\":1,\"b\":2}",
         "      | 3",
         "What to try next:",
     ] {

@@ -148,7 +148,7 @@ async fn validate_says_what_would_be_executed_and_executes_nothing() {
     let stand = Stand::with(TOOLS).await;
     let mut client = stand.client().await;
     let calls =
-        vec![call("a", "submit", r#"{ "v": 1 }"#), call("null", "count", r#"{"n":"1"}"#), call("c", "nowhere", "{}")];
+        vec![call("a", "submit", r#"{ "v": 1 }"#), call("null", "count", r#"{"n":"one"}"#), call("c", "nowhere", "{}")];
     let request = proto::ValidateRequest { calls, ..proto::ValidateRequest::default() };
     let answer = client.validate(request).await.unwrap().into_inner();
     let valid: Vec<bool> = answer.validations.iter().map(|validation| validation.valid).collect();

@@ -47,15 +47,15 @@ impl Dialect {
         DIALECTS.iter().find(|(.., known)| bare(known) == bare(address)).map(|(dialect, ..)| *dialect)
     }
 
-    fn draft(self) -> Draft {
+    pub(super) fn draft(self) -> Draft {
         DIALECTS.iter().find(|(dialect, ..)| *dialect == self).map_or(Draft::Draft202012, |(_, _, draft, _)| *draft)
     }
 
     /// How the validator is built: offline, with exact numbers.
-    pub(super) fn options(
+    pub(super) fn options<'i>(
         self,
         options: SchemaOptions,
-    ) -> ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, Exact> {
+    ) -> ValidationOptions<'i, std::sync::Arc<dyn jsonschema::Retrieve>, Exact> {
         let base = jsonschema::options_for::<Exact>()
             .offline()
             .with_draft(self.draft())

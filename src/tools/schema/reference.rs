@@ -1,15 +1,18 @@
 //! Where references lead within the one document that there is: nothing is ever fetched.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
-use super::{dialect::Dialect, structure::each_subschema};
+use super::{
+    dialect::Dialect,
+    structure::{each_subschema, is_in_place, subschemas},
+};
 use crate::json::{Json, Object, Pointer};
 
 /// Where a reference leads.
-pub(super) enum Reference<'a> {
+pub(in crate::tools) enum Reference<'a> {
     /// To this place of the same document.
     Found(Pointer, &'a Json),
     /// To no place of the document.
@@ -126,14 +129,14 @@ impl Names {
 
 /// A document and the names of its parts.
 #[derive(Clone, Copy)]
-pub(super) struct Document<'a> {
+pub(in crate::tools) struct Document<'a> {
     pub(super) root: &'a Json,
     pub(super) names: &'a Names,
 }
 
 impl<'a> Document<'a> {
     /// The references of a schema object that stands in the document, and their keywords.
-    pub(super) fn references(self, keywords: &Object) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(in crate::tools) fn references(self, keywords: &Object) -> impl Iterator<Item = (&'static str, &str)> {
         let Names { dialect, embedded, .. } = *self.names;
         // What leads to whoever came this way is an ordinary reference where there is only one way.
         let also = [(Dialect::Draft202012, "$dynamicRef"), (Dialect::Draft201909, "$recursiveRef")];
@@ -143,7 +146,7 @@ impl<'a> Document<'a> {
     }
 
     /// Whether parts of the document have addresses of their own, so that `#` does not mean the same everywhere.
-    pub(super) fn has_parts(self) -> bool {
+    pub(in crate::tools) fn has_parts(self) -> bool {
         self.names.embedded
     }
 
@@ -175,8 +178,36 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The schemas and whatever they combine: every branch may be the one that applies. `None` if that cannot be told, or needs
+    /// more steps than there are.
+    pub(in crate::tools) fn combined(self, mut schemas: Vec<&'a Json>, steps: &mut usize) -> Option<Vec<&'a Json>> {
+        let mut known: HashSet<*const Json> = schemas.iter().map(|schema| std::ptr::from_ref::<Json>(schema)).collect();
+        let mut next = 0;
+        while let Some(schema) = schemas.get(next).copied() {
+            *steps = steps.checked_sub(1)?;
+            next += 1;
+            let Some(keywords) = schema.as_object() else { continue };
+            // What a reference in a part means, only its place could tell.
+            let refers = |keyword: &&str| keywords.contains_key(*keyword);
+            if self.has_parts() && ["$ref", "$dynamicRef", "$recursiveRef"].iter().any(refers) {
+                return None;
+            }
+            let mut found = Vec::new();
+            for (_, reference) in self.references(keywords) {
+                match self.resolve(reference) {
+                    Reference::Found(_, target) => found.push(target),
+                    Reference::Dangling | Reference::ByAddress => return None,
+                }
+            }
+            let inner = subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword));
+            found.extend(inner.map(|inner| inner.schema));
+            schemas.extend(found.into_iter().filter(|schema| known.insert(std::ptr::from_ref(*schema))));
+        }
+        Some(schemas)
+    }
+
     /// Where a reference leads.
-    pub(super) fn resolve(self, reference: &str) -> Reference<'a> {
+    pub(in crate::tools) fn resolve(self, reference: &str) -> Reference<'a> {
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         if !address.is_empty() && (self.names.embedded || !self.names.is_own(address)) {
             return Reference::ByAddress;

@@ -2,17 +2,11 @@
 //!
 //! Whatever cannot be followed to its end is hidden, too: rather too much than too little.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use regex::Regex;
 
-use super::{
-    reference::{Document, Reference},
-    structure::{is_in_place, subschemas},
-};
+use super::reference::Document;
 use crate::json::{Json, Object};
 
 /// What stands in the place of a hidden value.
@@ -48,7 +42,10 @@ struct Redaction<'a> {
 
 impl<'a> Redaction<'a> {
     fn redact(&mut self, schemas: Vec<&'a Json>, value: &Json) -> Json {
-        let Some(schemas) = self.applying(schemas).filter(|schemas| !schemas.iter().any(|schema| is_marked(schema)))
+        let Some(schemas) = self
+            .document
+            .combined(schemas, &mut self.steps)
+            .filter(|schemas| !schemas.iter().any(|schema| is_marked(schema)))
         else {
             return Json::from(HIDDEN);
         };
@@ -72,33 +69,6 @@ impl<'a> Redaction<'a> {
     fn step(&mut self) -> Option<()> {
         self.steps = self.steps.checked_sub(1)?;
         Some(())
-    }
-
-    /// The schemas and whatever they combine: every branch may be the one that applies. `None` if that cannot be told.
-    fn applying(&mut self, mut schemas: Vec<&'a Json>) -> Option<Vec<&'a Json>> {
-        let mut known: HashSet<*const Json> = schemas.iter().map(|schema| std::ptr::from_ref::<Json>(schema)).collect();
-        let mut next = 0;
-        while let Some(schema) = schemas.get(next).copied() {
-            self.step()?;
-            next += 1;
-            let Some(keywords) = schema.as_object() else { continue };
-            // What a reference in a part means, only its place could tell.
-            let refers = |keyword: &&str| keywords.contains_key(*keyword);
-            if self.document.has_parts() && ["$ref", "$dynamicRef", "$recursiveRef"].iter().any(refers) {
-                return None;
-            }
-            let mut found = Vec::new();
-            for (_, reference) in self.document.references(keywords) {
-                match self.document.resolve(reference) {
-                    Reference::Found(_, target) => found.push(target),
-                    Reference::Dangling | Reference::ByAddress => return None,
-                }
-            }
-            let inner = subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword));
-            found.extend(inner.map(|inner| inner.schema));
-            schemas.extend(found.into_iter().filter(|schema| known.insert(std::ptr::from_ref(*schema))));
-        }
-        Some(schemas)
     }
 
     /// A name that nothing declares may be anything that the rest is.

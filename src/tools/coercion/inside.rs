@@ -1,0 +1,110 @@
+//! What is in a value comes before the value itself: members and items, each by the schemas that apply to it.
+
+use std::sync::Arc;
+
+use super::{
+    ABSENT, Coercion, Trail,
+    applying::{Applying, Spot, declared_names, is_declared, is_required, of_item},
+    fit::Allow,
+    spelling,
+};
+use crate::{
+    json::{Json, Object, Pointer},
+    refusal::Repair,
+    tools::resolve::is_same_name,
+};
+
+impl<'a> Coercion<'a> {
+    /// Converts what is in the value and refused there. Whether anything was changed.
+    pub(super) fn inside(&mut self, applying: &Applying<'a>, value: &mut Json, trail: &Trail<'_>) -> bool {
+        let before = self.repairs.len();
+        match value {
+            Json::Object(members) => {
+                rename(applying, members, trail, &mut self.repairs);
+                self.members(applying, members, trail);
+            }
+            Json::Array(items) => {
+                for (position, item) in items.iter_mut().enumerate() {
+                    let schemas = of_item(&applying.keywords, position);
+                    if !self.accepts(&schemas, item) {
+                        let trail = Trail::Item(trail, position);
+                        self.fit(&Spot::of(schemas), item, &trail, Allow::Reshape);
+                    }
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+        }
+        self.repairs.len() > before
+    }
+
+    fn members(&mut self, applying: &Applying<'a>, members: &mut Object, trail: &Trail<'_>) {
+        let mut dropped = Vec::new();
+        for (position, (name, value)) in members.iter_mut().enumerate() {
+            let schemas = self.of_member(&applying.keywords, name);
+            if self.accepts(&schemas, value) {
+                continue;
+            }
+            let trail = Trail::Member(trail, name);
+            let spot = Spot::of(schemas);
+            if !self.is_absent(applying, name, value, &spot) {
+                self.fit(&spot, value, &trail, Allow::Reshape);
+            } else if !self.can_be_read(&spot, value, &trail) {
+                let from = value.kind().name();
+                self.repairs.push(Repair::of_arguments(trail.pointer(), "drop_optional_absent", from, ABSENT));
+                dropped.push(position);
+            }
+        }
+        for position in dropped.into_iter().rev() {
+            members.shift_remove_index(position);
+        }
+    }
+
+    /// Whether a spelling of nothing can be read as something, too: then it has two readings, and stays.
+    fn can_be_read(&mut self, spot: &Spot<'a>, value: &Json, trail: &Trail<'_>) -> bool {
+        let before = self.repairs.len();
+        let fits = self.fit(spot, &mut value.clone(), trail, Allow::Reshape);
+        self.repairs.truncate(before);
+        fits
+    }
+
+    /// Whether a refused member means that nothing was given: a spelling of nothing, where something else is optional and null is
+    /// no value (rule C4).
+    fn is_absent(&mut self, applying: &Applying<'a>, name: &str, value: &Json, spot: &Spot<'a>) -> bool {
+        spelling::means_nothing(value, self.rules.drop_empty)
+            && is_declared(&applying.keywords, name)
+            && !is_required(&applying.keywords, name)
+            && !self.accepts(&spot.schemas, &Json::Null)
+    }
+}
+
+/// Gives an undeclared member of a closed object the one declared name that is the same but for case and `-_.`, and that is
+/// absent.
+fn rename(applying: &Applying<'_>, members: &mut Object, trail: &Trail<'_>, repairs: &mut Vec<Repair>) {
+    let is_closed = |keywords: &&Object| {
+        let rest = ["additionalProperties", "unevaluatedProperties"];
+        rest.iter().any(|keyword| keywords.get(*keyword) == Some(&Json::Bool(false)))
+    };
+    let has_patterns = applying.keywords.iter().any(|keywords| keywords.contains_key("patternProperties"));
+    // A name that a pattern allows is nobody's misspelling.
+    if has_patterns || !applying.keywords.iter().any(is_closed) {
+        return;
+    }
+    let undeclared = members.keys().filter(|name| !is_declared(&applying.keywords, name));
+    let undeclared: Vec<Arc<str>> = undeclared.map(Arc::clone).collect();
+    for name in &undeclared {
+        let is_alone = undeclared.iter().filter(|other| is_same_name(other, name)).count() == 1;
+        let Some(declared) = meant(applying, members, name).filter(|_| is_alone) else { continue };
+        let Some((position, _, value)) = members.shift_remove_full(name) else { continue };
+        let [from, to] = [name, &declared].map(|name| Pointer::root().join(name).to_string());
+        repairs.push(Repair::of_arguments(trail.pointer().join(&declared), "rename_key", from, to));
+        members.shift_insert(position, declared, value);
+    }
+}
+
+/// The one declared and absent name that is nearly this one.
+fn meant(applying: &Applying<'_>, members: &Object, name: &str) -> Option<Arc<str>> {
+    let is_meant = |declared: &&Arc<str>| !members.contains_key(&***declared) && is_same_name(declared, name);
+    let mut same = declared_names(&applying.keywords).filter(is_meant);
+    let first = same.next()?;
+    same.all(|other| other == first).then(|| Arc::clone(first))
+}
