@@ -91,9 +91,9 @@ pub async fn preflight(
 /// Lookup to validation: what needs neither policy nor executor. The trace is filled as far as the call comes.
 pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     let tool = lookup::find(&scope.catalog, &call.name)?;
-    let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
-    let prepared = prepare::reshape(&tool, &received, trace)?;
     let profile = tool.arguments.profile.unwrap_or(scope.profile);
+    let received = parse::parse(&tool, profile, &call.arguments, &scope.parse_limits, trace)?;
+    let prepared = prepare::reshape(&tool, &received, trace)?;
     let coerced = coerce::coerce(&tool, profile, prepared);
     validate::validate(tool, coerced, trace)
 }
