@@ -1,6 +1,6 @@
 //! Why a call was not run: data that becomes a result, never a transport error.
 
-use crate::json::{Kind, Pointer};
+use crate::json::{Kind, Pointer, TextRepair};
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
@@ -64,6 +64,10 @@ words! {
     Reason {
         /// The text is not JSON.
         InvalidJson = "invalid_json",
+        /// The text was cut off.
+        Truncated = "truncated",
+        /// Several different objects.
+        MultipleObjects = "multiple_objects",
         /// JSON, but not an object.
         NotObject = "not_object",
         /// A key stands twice in one object.
@@ -212,6 +216,12 @@ pub struct Repair {
 }
 
 impl Repair {
+    /// A repair of the text of the value at a place.
+    pub fn of_text(base: &Pointer, repair: TextRepair) -> Self {
+        let TextRepair { path, op, from, to, lossy } = repair;
+        Self { lossy, ..Self::of_arguments(base.append(&path), op, from, to) }
+    }
+
     /// A change of the arguments that loses nothing.
     pub fn of_arguments(path: Pointer, op: &'static str, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self { target: RepairTarget::Arguments, path, op, from: from.into(), to: to.into(), lossy: false }

@@ -8,6 +8,7 @@
 mod applying;
 mod budget;
 mod conversion;
+mod decode;
 mod envelope;
 mod fit;
 mod inside;

@@ -2,9 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Trail, fit::Reading, kinds::Kinds, spelling};
-use crate::json::{Json, Number, Object, ParseLimits, parse};
-use crate::refusal::Repair;
+use super::{
+    Trail,
+    decode::{decode, limits},
+    fit::Reading,
+    kinds::Kinds,
+    spelling,
+};
+use crate::{
+    json::{Json, Number, Object, ParseLimits, Pointer, parse},
+    refusal::Repair,
+    tools::ArgumentRules,
+};
 
 /// What a place asks for.
 pub(super) struct Asked<'a> {
@@ -14,44 +23,48 @@ pub(super) struct Asked<'a> {
     /// The texts that it takes, if it lists them.
     texts: Vec<&'a str>,
     drop_empty: bool,
+    /// What may be decoded there.
+    limits: ParseLimits,
 }
 
 /// What a value may be read as.
 pub(super) struct Candidate {
-    pub(super) value: Json,
-    pub(super) ops: Vec<&'static str>,
+    value: Json,
+    op: &'static str,
+    /// What was repaired in its text, by places that start at the value.
+    of_text: Vec<Repair>,
     /// Of the kind that is asked for beyond doubt: if it is refused still, the error speaks of it.
     pub(super) speaks_for_itself: bool,
 }
 
 impl Candidate {
     fn plain(op: &'static str, value: Json) -> Self {
-        Self { value, ops: vec![op], speaks_for_itself: true }
+        Self { value, op, of_text: Vec::new(), speaks_for_itself: true }
     }
 
     fn doubtful(op: &'static str, value: Json) -> Self {
         Self { speaks_for_itself: false, ..Self::plain(op, value) }
     }
-}
 
-impl Candidate {
     /// The candidate as a reading of the value at a place.
     pub(super) fn reading(self, value: &Json, trail: &Trail<'_>) -> Reading {
-        let (from, to) = (value.kind().name(), self.value.kind().name());
-        let repairs = self.ops.iter().map(|op| Repair::of_arguments(trail.pointer(), op, from, to)).collect();
+        let (path, from, to) = (trail.pointer(), value.kind().name(), self.value.kind().name());
+        let of_text = self.of_text.into_iter().map(|repair| Repair { path: path.append(&repair.path), ..repair });
+        let mut repairs = vec![Repair::of_arguments(path.clone(), self.op, from, to)];
+        repairs.extend(of_text);
         Reading { value: self.value, repairs }
     }
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn of(keywords: &[&'a Object], offered: Kinds, drop_empty: bool) -> Self {
+    pub(super) fn of(keywords: &[&'a Object], offered: Kinds, rules: &ArgumentRules, depth: usize) -> Self {
         let choices = keywords.iter().flat_map(|keywords| {
             let listed = keywords.get("enum").and_then(Json::as_array).unwrap_or_default();
             listed.iter().chain(keywords.get("const"))
         });
         let texts = choices.filter_map(Json::as_str).collect();
         let kinds = Kinds::asked_by(keywords);
-        Self { kinds, offered: offered.or(kinds), texts, drop_empty }
+        Self { kinds, offered: offered.or(kinds), texts, drop_empty: rules.drop_empty, limits: limits(rules, depth) }
     }
 
     /// Whether the place takes values of this kind, and so has refused this one for another reason.
@@ -129,14 +142,9 @@ fn decoded(asked: &Asked<'_>, text: &str) -> Option<Candidate> {
         '{' if asked.kinds.has(Kinds::OBJECT) => "json_string_to_object",
         _ => return None,
     };
-    // The text as a whole was parsed within the limits; this is a part of it.
-    let limits = ParseLimits::default();
-    let value = parse(text.as_bytes(), &limits).ok()?;
-    let is_asked = match op {
-        "json_string_to_array" => value.as_array().is_some(),
-        _ => value.as_object().is_some(),
-    };
-    is_asked.then(|| Candidate::plain(op, value))
+    // What starts as one ends as one.
+    let (value, of_text) = decode(text, &asked.limits, Pointer::root)?;
+    Some(Candidate { of_text, ..Candidate::plain(op, value) })
 }
 
 /// The one listed text that differs at most in case and blanks.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::decode::{decode, limits};
 use crate::{
-    json::{Json, Object, ParseLimits, Pointer, parse},
+    json::{Json, Object, Pointer},
     refusal::Repair,
     tools::{Schema, Tool, resolve::is_same_name},
 };
@@ -35,8 +36,10 @@ pub fn open_envelope(tool: &Tool, arguments: &Json) -> Option<(Json, Vec<Repair>
         let path = Pointer::root().join(key).to_string();
         repairs.push(Repair::of_arguments(Pointer::root(), "unwrap_envelope", path, ""));
         value = if let Json::String(text) = inner {
+            let (decoded, made) = decode(text, &limits(&tool.arguments, 0), Pointer::root)?;
             repairs.push(Repair::of_arguments(Pointer::root(), "json_string_to_object", "string", "object"));
-            parse(text.as_bytes(), &ParseLimits::default()).ok()?
+            repairs.extend(made);
+            decoded
         } else {
             inner.clone()
         };

@@ -104,7 +104,7 @@ impl<'a> Coercion<'a> {
         (trail, allow): (&Trail<'_>, Allow),
     ) -> Readings {
         let mut found = Readings::default();
-        let asked = Asked::of(&applying.keywords, spot.offered, self.rules.drop_empty);
+        let asked = Asked::of(&applying.keywords, spot.offered, self.rules, trail.depth());
         let direct = if allow == Allow::Nothing { Vec::new() } else { conversion::conversions(&asked, value) };
         for candidate in direct {
             let (speaks_for_itself, mut reading) = (candidate.speaks_for_itself, candidate.reading(value, trail));

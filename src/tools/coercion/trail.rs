@@ -10,6 +10,14 @@ pub(super) enum Trail<'t> {
 }
 
 impl Trail<'_> {
+    /// Levels above the place.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Member(above, _) | Self::Item(above, _) => above.depth() + 1,
+        }
+    }
+
     pub(super) fn pointer(&self) -> Pointer {
         match self {
             Self::Root => Pointer::root(),
