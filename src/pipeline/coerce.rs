@@ -1,7 +1,7 @@
 //! What the contract's profile may change so that the arguments satisfy their schema (rules C1 to C7).
 
 use crate::{
-    json::SharedJson,
+    json::{Json, Kind, Pointer, SharedJson},
     refusal::{Code, Reason, Refusal, Repair, Violation},
     result::Trace,
     tools::{self, Profile, Tool},
@@ -16,37 +16,32 @@ pub(super) fn unwrapped(tool: &Tool, profile: Profile, received: SharedJson, tra
     }
 }
 
-/// What is changed, or refused, whether the arguments satisfy the schema or not.
-pub(super) fn tidied(
-    tool: &Tool,
-    profile: Profile,
-    prepared: SharedJson,
-    trace: &mut Trace,
-) -> Result<SharedJson, Box<Refusal>> {
-    if profile != Profile::Safe {
-        return Ok(prepared);
-    }
-    if !tool.arguments.allow_markup
-        && let Some(swallowed) = tools::swallowed_parameter(tool, &prepared)
-    {
+/// Refuses what no conversion can help: a text that has swallowed another parameter.
+pub(super) fn suspect(tool: &Tool, profile: Profile, prepared: &Json) -> Result<(), Box<Refusal>> {
+    let is_looked_for = profile == Profile::Safe && !tool.arguments.allow_markup;
+    if is_looked_for && let Some(swallowed) = tools::swallowed_parameter(tool, prepared) {
         return Err(suspect_markup(tool, &swallowed).into());
     }
-    Ok(changed(tools::tidied(&tool.input, &tool.arguments, &prepared), trace).unwrap_or(prepared))
+    Ok(())
 }
 
-/// What the schema refuses, converted as far as the profile allows; `None` if nothing of it is.
-pub(super) fn converted(tool: &Tool, profile: Profile, refused: &SharedJson, trace: &mut Trace) -> Option<SharedJson> {
+/// What the schema refuses, converted as far as the profile allows.
+pub(super) fn converted(tool: &Tool, profile: Profile, refused: SharedJson, trace: &mut Trace) -> SharedJson {
     match profile {
-        Profile::Strict | Profile::Pi => None,
-        Profile::Safe => {
-            let converted = changed(tools::converted(&tool.input, &tool.arguments, refused), trace)?;
-            // What became an integer, or lost a member, is tidied like what came as one.
-            Some(changed(tools::tidied(&tool.input, &tool.arguments, &converted), trace).unwrap_or(converted))
-        }
+        Profile::Safe => changed(tools::converted(&tool.input, &tool.arguments, &refused), trace).unwrap_or(refused),
+        Profile::Strict | Profile::Pi => refused,
     }
 }
 
-fn changed(changed: Option<(crate::json::Json, Vec<Repair>)>, trace: &mut Trace) -> Option<SharedJson> {
+/// Integers spelled as such, and defaults filled in: the changes that valid arguments take, too.
+pub(super) fn tidied(tool: &Tool, profile: Profile, value: SharedJson, trace: &mut Trace) -> SharedJson {
+    match profile {
+        Profile::Safe => changed(tools::tidied(&tool.input, &tool.arguments, &value), trace).unwrap_or(value),
+        Profile::Strict | Profile::Pi => value,
+    }
+}
+
+fn changed(changed: Option<(Json, Vec<Repair>)>, trace: &mut Trace) -> Option<SharedJson> {
     let (value, repairs) = changed?;
     trace.repairs.extend(repairs);
     Some(value.into())
@@ -57,11 +52,11 @@ fn suspect_markup(tool: &Tool, swallowed: &tools::Swallowed) -> Refusal {
     let violation = Violation {
         path: swallowed.path.clone(),
         property: None,
-        schema_path: crate::json::Pointer::root(),
+        schema_path: Pointer::root(),
         keyword: "",
         message,
         expected: "a text without it".to_owned(),
-        actual: Some(crate::json::Kind::String),
+        actual: Some(Kind::String),
         hint: Some(format!("send `{}` as an argument of its own", swallowed.parameter)),
     };
     let text = wording::suspect_markup(&tool.name, &swallowed.path, &swallowed.parameter);

@@ -37,14 +37,14 @@ pub(super) fn validate(
     prepared: SharedJson,
     trace: &mut Trace,
 ) -> Result<ValidArguments, Box<Refusal>> {
-    let mut value = coerce::tidied(&tool, profile, prepared, trace)?;
-    if !tool.input.is_valid(&value) {
-        let converted = coerce::converted(&tool, profile, &value, trace);
-        let is_valid = converted.as_ref().is_some_and(|converted| tool.input.is_valid(converted));
-        value = converted.unwrap_or(value);
-        if !is_valid {
-            return Err(refuse(&tool, &value, trace).into());
-        }
+    coerce::suspect(&tool, profile, &prepared)?;
+    let is_valid = tool.input.is_valid(&prepared);
+    let converted =
+        if is_valid { prepared.clone() } else { coerce::converted(&tool, profile, prepared.clone(), trace) };
+    let value = coerce::tidied(&tool, profile, converted, trace);
+    // What nobody changed was judged.
+    if !(if value.is_same(&prepared) { is_valid } else { tool.input.is_valid(&value) }) {
+        return Err(refuse(&tool, &value, trace).into());
     }
     trace.arguments = Some(value.clone());
     Ok(ValidArguments { tool, value })

@@ -139,7 +139,7 @@ async fn p1_an_earlier_stage_refuses_before_a_later_one_looks() {
         call("d", "ask", "[1]"),
         call("e", "ask", r#"{"x":"y"}"#),
         call("f", "ask", "{\"x\":\"\u{0}\"}"),
-        call("g", "ask", r#"{"x":1,"x":1}"#),
+        call("g", "ask", r#"{"x":1,"x":2}"#),
     ];
     let (results, verdict) = stream.batch("b1", calls).await;
     let codes: Vec<ErrorCode> = results.iter().map(code).collect();

@@ -4,11 +4,13 @@
 
 mod floors;
 mod program;
+mod stages;
 mod stand;
 
 mod batches;
 mod call;
 mod check;
+mod coercion;
 mod connections;
 mod corpus;
 mod cuts;

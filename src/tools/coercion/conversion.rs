@@ -154,6 +154,9 @@ fn folded(asked: &Asked<'_>, text: &str) -> Option<Candidate> {
     same.all(|other| other == first).then(|| Candidate::doubtful("fold_enum", Json::from(*first)))
 }
 
+/// The operations that change a shape.
+pub(super) const RESHAPINGS: [&str; 2] = ["wrap_in_array", "unwrap_single"];
+
 /// The reading in another shape: an array of one, or the one item of an array.
 pub(super) fn reshaping(asked: &Asked<'_>, value: &Json) -> Option<Candidate> {
     if asked.takes(Kinds::of(value)) {

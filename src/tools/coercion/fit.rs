@@ -118,7 +118,7 @@ impl<'a> Coercion<'a> {
             if found.is_any() || allow != Allow::Reshape { None } else { conversion::reshaping(&asked, value) };
         if let Some(candidate) = reshaping {
             let mut reading = candidate.reading(value, trail);
-            if self.try_reading(spot, &mut reading, trail, Allow::Convert) {
+            if self.try_reading(spot, &mut reading, trail, Allow::Convert) && reading.is_reshaped_once() {
                 found.add(reading);
             }
         }
@@ -182,6 +182,11 @@ impl Readings {
 }
 
 impl Reading {
+    /// An array in an array of one is a guess.
+    fn is_reshaped_once(&self) -> bool {
+        self.repairs.iter().filter(|repair| conversion::RESHAPINGS.contains(&repair.op)).count() == 1
+    }
+
     fn rank(&self) -> (usize, String, Vec<&'static str>) {
         (self.repairs.len(), self.value.to_text(), self.repairs.iter().map(|repair| repair.op).collect())
     }

@@ -1,0 +1,386 @@
+//! What profile `safe` makes of arguments, rule by rule, through the stages that calls take.
+
+mod properties;
+
+use toolbooth::{
+    json::{Json, ParseLimits, parse},
+    refusal::{Refusal, Repair},
+};
+
+use crate::stages::{Checked, check, check_as};
+
+/// The arguments after conversion, and what was done: `op path`.
+fn converted(schema: &str, arguments: &str) -> Result<(String, Vec<String>), Box<Refusal>> {
+    check(schema, arguments).map(|checked| (checked.arguments.to_text(), ops(&checked.repairs)))
+}
+
+fn ops(repairs: &[Repair]) -> Vec<String> {
+    repairs.iter().map(|repair| format!("{} {}", repair.op, repair.path).trim_end().to_owned()).collect()
+}
+
+/// What becomes of a property `v` of this schema that is sent as this value; `None`: it is refused.
+fn value(schema: &str, sent: &str) -> Option<(String, Vec<String>)> {
+    let (object, ops) = converted(&of_v(schema), &format!(r#"{{"v":{sent}}}"#)).ok()?;
+    let value = json(&object).get("v").map_or_else(|| "absent".to_owned(), Json::to_text);
+    Some((value, ops))
+}
+
+fn of_v(schema: &str) -> String {
+    format!(r#"{{"type":"object","properties":{{"v":{schema}}},"required":["v"]}}"#)
+}
+
+fn json(text: &str) -> Json {
+    parse(text.as_bytes(), &ParseLimits::wide()).unwrap()
+}
+
+/// Each row: schema of `v`, what is sent, and what it becomes with the operations at `/v`; an empty one is a refusal.
+fn table(rows: &[(&str, &str, &str, &[&str])]) {
+    for (schema, sent, becomes, ops) in rows {
+        let expected = (!becomes.is_empty()).then(|| {
+            let ops = ops.iter().map(|op| if op.contains(' ') { (*op).to_owned() } else { format!("{op} /v") });
+            ((*becomes).to_owned(), ops.collect::<Vec<_>>())
+        });
+        assert_eq!(value(schema, sent), expected, "{sent} under {schema}");
+    }
+}
+
+#[test]
+fn c1_what_validates_is_never_changed() {
+    table(&[
+        (r#"{"type":["boolean","string"]}"#, r#""true""#, r#""true""#, &[]),
+        (r#"{"anyOf":[{"type":"null"},{"type":"number"}]}"#, "0", "0", &[]),
+        (r#"{"anyOf":[{"type":"string"},{"type":"array"}]}"#, r#""[1]""#, r#""[1]""#, &[]),
+        (r#"{"type":"string"}"#, r#""None""#, r#""None""#, &[]),
+        (r#"{"type":"number"}"#, "1.50", "1.50", &[]),
+        (r#"{"type":["integer","number"]}"#, "1.0", "1.0", &[]),
+        ("true", "1e2", "1e2", &[]),
+    ]);
+}
+
+#[test]
+fn c1_an_integer_is_spelled_as_one_where_the_schema_says_so() {
+    table(&[
+        (r#"{"type":"integer"}"#, "1e3", "1000", &["float_to_integer"]),
+        (r#"{"type":["integer","null"]}"#, "5.0", "5", &["float_to_integer"]),
+        (r#"{"anyOf":[{"type":"integer"},{"type":"string"}]}"#, "5.0", "5", &["float_to_integer"]),
+        (r#"{"type":"array","items":{"type":"integer"}}"#, "[1,2.0]", "[1,2]", &["float_to_integer /v/1"]),
+        (r#"{"type":"integer"}"#, "12345678901234567890.0", "12345678901234567890", &["float_to_integer"]),
+        (r#"{"type":"integer"}"#, "1e1000000000", "1e1000000000", &[]),
+        (r#"{"type":"number"}"#, "5.0", "5.0", &[]),
+    ]);
+}
+
+#[test]
+fn c3_texts_become_what_they_say_and_scalars_become_texts() {
+    table(&[
+        (r#"{"type":"integer"}"#, r#"" 42 ""#, "42", &["string_to_integer"]),
+        (r#"{"type":"integer"}"#, r#""230.0""#, "230", &["string_to_integer"]),
+        (r#"{"type":"integer"}"#, r#""725653563933458433""#, "725653563933458433", &["string_to_integer"]),
+        (r#"{"type":"number"}"#, r#""-1.50e2""#, "-1.50e2", &["string_to_number"]),
+        (r#"{"type":"boolean"}"#, r#""TRUE""#, "true", &["string_to_boolean"]),
+        (r#"{"type":"boolean"}"#, r#""false""#, "false", &["string_to_boolean"]),
+        (r#"{"type":"string"}"#, "1.10", r#""1.10""#, &["number_to_string"]),
+        (r#"{"type":"string"}"#, "true", r#""true""#, &["boolean_to_string"]),
+        (r#"{"const":true}"#, r#""true""#, "true", &["string_to_boolean"]),
+        (r#"{"enum":[1,2]}"#, r#""2""#, "2", &["string_to_integer"]),
+        (r#"{"enum":["1","2"]}"#, "2", r#""2""#, &["number_to_string"]),
+    ]);
+}
+
+#[test]
+fn c3_json_text_is_decoded_once_and_then_its_items() {
+    let steps =
+        r#"{"type":"array","items":{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}}"#;
+    table(&[
+        (
+            steps,
+            r#""[{\"ok\":\"false\"}]""#,
+            r#"[{"ok":false}]"#,
+            &["json_string_to_array", "string_to_boolean /v/0/ok"],
+        ),
+        (steps, r#""[{'ok': True}]""#, r#"[{"ok":true}]"#, &["json_string_to_array", "python_literal"]),
+        (steps, r#""[{\"ok\":true}""#, "", &[]),
+        (steps, r#""\"[]\"""#, "", &[]),
+        (r#"{"type":"object"}"#, r#""{\"a\":1}""#, r#"{"a":1}"#, &["json_string_to_object"]),
+        (r#"{"type":"object"}"#, r#""[1]""#, "", &[]),
+        (r#"{"type":"integer"}"#, r#""[1]""#, "", &[]),
+    ]);
+}
+
+#[test]
+fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
+    let texts = r#"{"type":"array","items":{"type":"string"}}"#;
+    table(&[
+        (texts, r#""a""#, r#"["a"]"#, &["wrap_in_array"]),
+        (texts, "5", r#"["5"]"#, &["wrap_in_array", "number_to_string /v/0"]),
+        (
+            r#"{"type":"array","items":{"type":"integer"}}"#,
+            r#""42""#,
+            "[42]",
+            &["wrap_in_array", "string_to_integer /v/0"],
+        ),
+        (r#"{"type":"array","items":{"type":"object"}}"#, r#"{"a":1}"#, r#"[{"a":1}]"#, &["wrap_in_array"]),
+        (r#"{"type":"array","items":{"type":"array"}}"#, "1", "", &[]),
+        (texts, r#""a, b""#, "", &[]),
+        (texts, r#""[a]""#, "", &[]),
+        (texts, r#""""#, "", &[]),
+        (texts, "null", "", &[]),
+        (r#"{"type":"string"}"#, r#"["a"]"#, r#""a""#, &["unwrap_single"]),
+        (r#"{"type":"integer"}"#, r#"["5"]"#, "5", &["unwrap_single", "string_to_integer"]),
+        (r#"{"type":"string"}"#, r#"["a","b"]"#, "", &[]),
+        (r#"{"type":"string"}"#, r#"[["a"]]"#, "", &[]),
+        (r#"{"type":"string"}"#, "[]", "", &[]),
+    ]);
+}
+
+#[test]
+fn c3_a_listed_text_is_found_but_for_case_and_blanks_if_there_is_one() {
+    table(&[
+        (r#"{"enum":["low","high"]}"#, r#"" High""#, r#""high""#, &["fold_enum"]),
+        (r#"{"enum":["in progress"]}"#, r#""InProgress""#, r#""in progress""#, &["fold_enum"]),
+        (r#"{"const":"ASC"}"#, r#""asc""#, r#""ASC""#, &["fold_enum"]),
+        (r#"{"enum":["asc","ASC"]}"#, r#""Asc""#, "", &[]),
+        (r#"{"enum":["Active"]}"#, r#""Open""#, "", &[]),
+        (r#"{"enum":["in_progress"]}"#, r#""in progress""#, "", &[]),
+    ]);
+}
+
+#[test]
+fn c4_nothing_is_dropped_from_what_is_optional_and_becomes_null_where_null_is_a_value() {
+    let schema = |more: &str| {
+        format!(
+            r#"{{"type":"object","required":["must"],"properties":{{"must":{{"type":["integer","null"]}},
+                "may":{{"type":"integer"}},"text":{{"type":"string","pattern":"^a"}},"nullable":{{"anyOf":[{{"type":"integer"}},{{"type":"null"}}]}}}}{more}}}"#
+        )
+    };
+    for nothing in ["null", r#""""#, r#""null""#, r#""None""#, r#""undefined""#] {
+        let (after, ops) =
+            converted(&schema(""), &format!(r#"{{"must":1,"may":{nothing},"text":{nothing}}}"#)).unwrap();
+        assert_eq!(after, r#"{"must":1}"#, "{nothing}");
+        assert_eq!(ops, ["drop_optional_absent /may", "drop_optional_absent /text"], "{nothing}");
+        let (after, _) = converted(&schema(""), &format!(r#"{{"must":{nothing},"nullable":{nothing}}}"#)).unwrap();
+        assert_eq!(after, r#"{"must":null,"nullable":null}"#, "{nothing}");
+    }
+    for kept in [r#""NULL""#, r#""none""#, r#"" ""#, r#""nil""#, "false", "[]"] {
+        assert!(converted(&schema(""), &format!(r#"{{"must":1,"may":{kept}}}"#)).is_err(), "{kept}");
+    }
+    // A key that nothing declares is not an optional property.
+    assert!(converted(&schema(r#","additionalProperties":{"type":"integer"}"#), r#"{"must":1,"x":null}"#).is_err());
+    table(&[
+        (r#"{"type":"integer"}"#, "null", "", &[]),
+        (r#"{"type":"integer"}"#, r#""undefined""#, "", &[]),
+        (r#"{"type":["integer","null"]}"#, r#""None""#, "null", &["null_text_to_null"]),
+        (
+            r#"{"type":"array","items":{"type":["integer","null"]}}"#,
+            r#"["None",null]"#,
+            "[null,null]",
+            &["null_text_to_null /v/0"],
+        ),
+    ]);
+}
+
+#[test]
+fn c4_a_contract_may_keep_empty_texts() {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"},"m":{"type":["integer","null"]}}}"#;
+    let checked = |arguments: &str| check_as(schema, r#""drop_empty":false"#, arguments);
+    assert!(checked(r#"{"n":""}"#).is_err() && checked(r#"{"m":""}"#).is_err());
+    assert_eq!(checked(r#"{"n":"None","m":"null"}"#).unwrap().arguments.to_text(), r#"{"m":null}"#);
+}
+
+#[test]
+fn c5_what_would_lose_or_guess_is_refused() {
+    table(&[
+        (r#"{"type":"boolean"}"#, "1", "", &[]),
+        (r#"{"type":"boolean"}"#, r#""yes""#, "", &[]),
+        (r#"{"type":"boolean"}"#, r#""0""#, "", &[]),
+        (r#"{"type":"integer"}"#, "true", "", &[]),
+        (r#"{"type":"integer"}"#, "5.5", "", &[]),
+        (r#"{"type":"integer"}"#, r#""5.5""#, "", &[]),
+        (r#"{"type":"integer"}"#, r#""0x10""#, "", &[]),
+        (r#"{"type":"integer"}"#, r#""1,000""#, "", &[]),
+        (r#"{"type":"integer"}"#, r#""007""#, "", &[]),
+        (r#"{"type":"number"}"#, r#""+1""#, "", &[]),
+        (r#"{"type":"number"}"#, r#""NaN""#, "", &[]),
+        (r#"{"type":"array","items":{"type":"integer"}}"#, r#""1,2""#, "", &[]),
+        (r#"{"type":"string"}"#, "null", "", &[]),
+        (r#"{"type":"string"}"#, r#"{"a":1}"#, "", &[]),
+        (r#"{"type":"object","additionalProperties":false}"#, r#"{"x":1}"#, "", &[]),
+    ]);
+}
+
+#[test]
+fn c5_of_two_readings_none_is_taken() {
+    table(&[
+        (
+            r#"{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}"#,
+            "5",
+            r#""5""#,
+            &["number_to_string"],
+        ),
+        (r#"{"anyOf":[{"const":1},{"const":true}]}"#, r#""x""#, "", &[]),
+        (r#"{"oneOf":[{"type":"integer","minimum":0},{"type":"integer","maximum":9}]}"#, r#""5""#, "", &[]),
+        (r#"{"anyOf":[{"type":"integer"},{"type":"number"}]}"#, r#""5""#, "5", &["string_to_integer"]),
+        (
+            r#"{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"integer"}]}"#,
+            r#""5""#,
+            "5",
+            &["string_to_integer"],
+        ),
+        // What is refused as a number is not acceptable as a text.
+        (r#"{"type":["integer","string"],"minimum":10}"#, "5", "", &[]),
+        (r#"{"anyOf":[{"type":"integer","minimum":10},{"type":"string"}]}"#, "9.5", "", &[]),
+        (r#"{"anyOf":[{"enum":["auto"]},{"type":"integer"}]}"#, r#""5""#, "5", &["string_to_integer"]),
+    ]);
+    let twice = r#"{"type":"object","additionalProperties":false,"properties":{"a_b":{},"aB":{}}}"#;
+    assert!(converted(twice, r#"{"A-B":1}"#).is_err());
+    // `None` means nothing, and it is `none` in another case.
+    let schema = r#"{"type":"object","properties":{"v":{"enum":["none","all"]}}}"#;
+    assert!(converted(schema, r#"{"v":"None"}"#).is_err());
+}
+
+#[test]
+fn c2_conversion_goes_through_references_combinations_tuples_and_patterns() {
+    let n = r##"{"$ref":"#/$defs/n"}"##;
+    let schema = |inner: &str| format!(r#"{{"type":"object","$defs":{{"n":{{"type":"integer"}}}},{inner}}}"#);
+    for (inner, sent, becomes) in [
+        (format!(r#""properties":{{"a":{n}}}"#), r#"{"a":"1"}"#, r#"{"a":1}"#),
+        (format!(r#""allOf":[{{"properties":{{"a":{n}}}}}]"#), r#"{"a":"1"}"#, r#"{"a":1}"#),
+        (format!(r#""properties":{{"a":{{"allOf":[{n},{{"minimum":1}}]}}}}"#), r#"{"a":"1"}"#, r#"{"a":1}"#),
+        (
+            format!(r#""properties":{{"a":{{"prefixItems":[{n},{{"type":"string"}}],"type":"array"}}}}"#),
+            r#"{"a":["1",2]}"#,
+            r#"{"a":[1,"2"]}"#,
+        ),
+        (format!(r#""patternProperties":{{"^n_":{n}}}"#), r#"{"n_x":"1","other":"1"}"#, r#"{"n_x":1,"other":"1"}"#),
+        (format!(r#""additionalProperties":{n}"#), r#"{"x":"1"}"#, r#"{"x":1}"#),
+        (
+            format!(r#""if":{{"required":["k"]}},"then":{{"properties":{{"a":{n}}}}}"#),
+            r#"{"k":1,"a":"1"}"#,
+            r#"{"k":1,"a":1}"#,
+        ),
+        (
+            format!(r#""dependentSchemas":{{"k":{{"properties":{{"a":{n}}}}}}}"#),
+            r#"{"k":1,"a":"1"}"#,
+            r#"{"k":1,"a":1}"#,
+        ),
+    ] {
+        assert_eq!(converted(&schema(&inner), sent).unwrap().0, becomes, "{inner}");
+    }
+    let tagged = of_v(
+        r#"{"oneOf":[{"type":"object","properties":{"kind":{"const":"agent"},"id":{"type":"string"}},"required":["kind","id"]},
+                     {"type":"object","properties":{"kind":{"const":"team"},"id":{"type":"integer"}},"required":["kind","id"]}]}"#,
+    );
+    assert_eq!(converted(&tagged, r#"{"v":{"kind":"team","id":"7"}}"#).unwrap().0, r#"{"v":{"kind":"team","id":7}}"#);
+    assert_eq!(converted(&tagged, r#"{"v":{"kind":"agent","id":7}}"#).unwrap().0, r#"{"v":{"kind":"agent","id":"7"}}"#);
+}
+
+#[test]
+fn c2_the_error_speaks_of_what_is_left_and_shows_what_was_sent() {
+    let refusal = check(&of_v(r#"{"type":"integer","minimum":1}"#), r#"{"v":"0"}"#).map(drop).unwrap_err();
+    assert_eq!(refusal.violations[0].keyword, "minimum");
+    assert!(refusal.text.ends_with("\"v\": \"0\"\n}"), "{}", refusal.text);
+    // The shape stays as it was sent: an error about an item that nobody sent would help nobody.
+    let refusal = check(&of_v(r#"{"type":"array","items":{"type":"integer"}}"#), r#"{"v":"x"}"#).map(drop).unwrap_err();
+    assert_eq!((refusal.violations[0].path.to_string(), refusal.violations[0].keyword), ("/v".to_owned(), "type"));
+}
+
+#[test]
+fn c3_a_wrapper_is_taken_off_only_if_nothing_declares_it() {
+    let read =
+        r#"{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"}},"required":["path"]}"#;
+    for (sent, becomes) in [
+        (r#"{"arguments":{"path":"x"}}"#, Some(r#"{"path":"x"}"#)),
+        (r#"{"args":"{\"path\":\"x\"}"}"#, Some(r#"{"path":"x"}"#)),
+        (r#"{"params":{"path":"x","n":"1"}}"#, Some(r#"{"path":"x","n":1}"#)),
+        (r#"{"name":"t","input":{"path":"x"}}"#, Some(r#"{"path":"x"}"#)),
+        (r#"{"arguments":{"input":{"args":{"path":"x"}}}}"#, Some(r#"{"path":"x"}"#)),
+        (r#"{"arguments":{"input":{"args":{"params":{"path":"x"}}}}}"#, None),
+        (r#"{"name":"other","input":{"path":"x"}}"#, None),
+        (r#"{"_":{"path":"x"}}"#, None),
+        (r#"{"arguments":"ls -la"}"#, None),
+        (r#"{"arguments":{"path":"x"},"more":1}"#, None),
+    ] {
+        assert_eq!(converted(read, sent).ok().map(|(after, _)| after).as_deref(), becomes, "{sent}");
+    }
+    // An open schema would take the whole; all that is inside is declared.
+    let open = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
+    let (after, ops) = converted(open, r#"{"arguments":{"path":"x"}}"#).unwrap();
+    assert_eq!((after.as_str(), ops.as_slice()), (r#"{"path":"x"}"#, &["unwrap_envelope".to_owned()][..]));
+    for (schema, kept) in [
+        (open, r#"{"arguments":{"other":1}}"#),
+        (
+            r#"{"type":"object","properties":{"arguments":{"type":"object"},"path":{}}}"#,
+            r#"{"arguments":{"path":"x"}}"#,
+        ),
+        (r#"{"type":"object"}"#, r#"{"arguments":{"path":"x"}}"#),
+    ] {
+        assert_eq!(converted(schema, kept).unwrap(), (kept.to_owned(), vec![]), "{kept}");
+    }
+}
+
+#[test]
+fn c3_a_key_is_renamed_only_in_a_closed_object() {
+    let closed =
+        r#"{"type":"object","additionalProperties":false,"properties":{"file_path":{"type":"string"},"n":{}}}"#;
+    let (after, ops) = converted(closed, r#"{"n":1,"filePath":"x"}"#).unwrap();
+    assert_eq!(
+        (after.as_str(), ops.as_slice()),
+        (r#"{"n":1,"file_path":"x"}"#, &["rename_key /file_path".to_owned()][..])
+    );
+    assert!(converted(closed, r#"{"filePath":"x","file_path":"x"}"#).is_err());
+    assert!(converted(closed, r#"{"filePath":"x","FilePath":"x"}"#).is_err());
+    assert!(converted(closed, r#"{"filepaths":"x"}"#).is_err());
+    let open = r#"{"type":"object","properties":{"file_path":{"type":"string"}}}"#;
+    assert_eq!(converted(open, r#"{"filePath":"x"}"#).unwrap().0, r#"{"filePath":"x"}"#);
+}
+
+#[test]
+fn c6_defaults_are_filled_where_the_contract_says_so() {
+    let schema = r##"{"type":"object","required":["must"],"$defs":{"d":{"type":"integer","default":3}},"properties":{
+        "must":{"type":"string","default":"m"},"n":{"$ref":"#/$defs/d"},"limit":{"type":"integer","default":10},
+        "wrong":{"type":"integer","default":"ten"},"o":{"type":"object","properties":{"x":{"default":null}}}}}"##;
+    let Checked { arguments, repairs } = check_as(schema, r#""defaults":true"#, r#"{"limit":null,"o":{}}"#).unwrap();
+    assert_eq!(arguments.to_text(), r#"{"o":{"x":null},"must":"m","limit":10}"#);
+    assert_eq!(
+        ops(&repairs),
+        ["drop_optional_absent /limit", "apply_default /o/x", "apply_default /must", "apply_default /limit"]
+    );
+    assert!(check(schema, "{}").is_err(), "not unless it is asked for");
+    let nullable = r#"{"type":"object","properties":{"limit":{"type":["integer","null"],"default":10}}}"#;
+    assert_eq!(
+        check_as(nullable, r#""defaults":true"#, r#"{"limit":null}"#).unwrap().arguments.to_text(),
+        r#"{"limit":null}"#
+    );
+    let breaking = r#"{"type":"object","maxProperties":1,"properties":{"a":{},"b":{"default":1}}}"#;
+    assert_eq!(check_as(breaking, r#""defaults":true"#, r#"{"a":1}"#).unwrap().arguments.to_text(), r#"{"a":1}"#);
+}
+
+#[test]
+fn c1_a_text_that_swallowed_another_parameter_is_refused_by_name() {
+    let schema = r#"{"type":"object","required":["content"],"properties":{"content":{"type":"string"},"metadata":{"type":"object"},"tags":{}}}"#;
+    for swallowed in [
+        r#"note</content>\n<parameter name=\"metadata\">{}"#,
+        r"note<parameter=metadata>{}</parameter>",
+        r#"note</x:parameter>\n<x:parameter name=\"metadata\">"#,
+        r"note</content>\n<metadata>{}</metadata>",
+        r"note</arg_value>\n<arg_key>metadata</arg_key>",
+    ] {
+        let text = format!(r#"{{"content":"{swallowed}"}}"#);
+        let refusal = check(schema, &text).map(drop).unwrap_err();
+        let reason = refusal.reason.map(toolbooth::refusal::Reason::as_str);
+        assert_eq!((refusal.code.as_str(), reason), ("malformed_arguments", Some("suspect_markup")), "{swallowed}");
+        assert_eq!(refusal.violations[0].path.to_string(), "/content");
+        assert!(refusal.text.contains("`metadata`"), "{}", refusal.text);
+        assert!(check_as(schema, r#""allow_markup":true"#, &text).is_ok());
+        assert!(check_as(schema, r#""profile":"strict""#, &text).is_ok());
+    }
+    for kept in [
+        r#""cd a &amp;&amp; ls""#,
+        r#""<metadata> in HTML""#,
+        r#""<parameter name=\"other\">""#,
+        r#""a < b and <parameter>""#,
+        r#""<parameter name=\"metadata\">","metadata":{}"#,
+    ] {
+        assert!(check(schema, &format!(r#"{{"content":{kept}}}"#)).is_ok(), "{kept}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Lookup to validation of one tool, in this process.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use toolbooth::{
+    call::ToolCall,
+    executors::Executors,
+    json::{Json, ParseLimits, SharedJson},
+    pipeline::{self, Scope},
+    refusal::{Refusal, Repair},
+    result::Trace,
+    tools::{LoadOptions, Profile, load_document},
+};
+
+/// Arguments that are valid in the end, and what was changed on the way.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) arguments: SharedJson,
+    pub(crate) repairs: Vec<Repair>,
+}
+
+/// Checks arguments of a tool `t` under profile `safe`.
+pub(crate) fn check(schema: &str, arguments: &str) -> Result<Checked, Box<Refusal>> {
+    check_as(schema, "", arguments)
+}
+
+/// Checks arguments of a tool `t` whose contract says this of its arguments.
+pub(crate) fn check_as(schema: &str, rules: &str, arguments: &str) -> Result<Checked, Box<Refusal>> {
+    check_bytes(&tool(schema, rules), arguments.as_bytes())
+}
+
+/// A scope with one tool, `t`.
+pub(crate) fn tool(schema: &str, rules: &str) -> Scope {
+    let contract = format!(r#"{{"name":"t","parameters":{schema},"arguments":{{{rules}}},"execute":{{"echo":{{}}}}}}"#);
+    let loaded = load_document(contract.as_bytes(), &LoadOptions::default());
+    assert_eq!(loaded.catalog.served().count(), 1, "{schema}: {:?}", loaded.reports);
+    Scope {
+        catalog: loaded.catalog,
+        executor: Arc::new(Executors::new(BTreeMap::new())),
+        hooks: Vec::new(),
+        context: Arc::new(Json::empty_object()),
+        parse_limits: ParseLimits::default(),
+        profile: Profile::default(),
+    }
+}
+
+/// Checks any bytes.
+pub(crate) fn check_bytes(scope: &Scope, arguments: &[u8]) -> Result<Checked, Box<Refusal>> {
+    let arguments = arguments.to_vec().into();
+    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
+    let mut trace = Trace::default();
+    let valid = pipeline::check(scope, &call, &mut trace)?;
+    assert_eq!(trace.arguments.as_ref(), Some(valid.value()));
+    Ok(Checked { arguments: valid.value().clone(), repairs: trace.repairs })
+}
