@@ -132,8 +132,11 @@ fn json(text: &str) -> Result<Vec<Marked>, Unreadable> {
 fn remedy(error: &ParseError) -> &'static str {
     match error.kind {
         ParseErrorKind::Syntax(_) => ": correct the JSON here; comments and trailing commas are no part of it",
+        ParseErrorKind::Backslash => ": write every backslash as `\\\\`",
         ParseErrorKind::Truncated => ": close what is open",
-        ParseErrorKind::Trailing => ": a JSON file holds one value; put several tools into `tools: [...]`",
+        ParseErrorKind::Trailing | ParseErrorKind::MultipleObjects => {
+            ": a JSON file holds one value; put several tools into `tools: [...]`"
+        }
         ParseErrorKind::DuplicateKey(_) => ": remove one of them",
         ParseErrorKind::InvalidUnicode | ParseErrorKind::ForbiddenNul => ": write another character",
         ParseErrorKind::TooDeep(_) => ": flatten it",

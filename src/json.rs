@@ -6,6 +6,7 @@ mod number;
 mod parse;
 mod pointer;
 mod print;
+mod repair;
 mod scan;
 mod shared;
 
@@ -16,6 +17,7 @@ use indexmap::IndexMap;
 pub use number::Number;
 pub use parse::{ParseError, ParseErrorKind, ParseLimits, parse, parse_shared};
 pub use pointer::Pointer;
+pub use repair::{Extent, Repaired, TextRepair, parse_repaired};
 pub use shared::SharedJson;
 
 /// The members of an object, in the order in which they were sent.

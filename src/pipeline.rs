@@ -108,7 +108,7 @@ pub async fn preflight(
 pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidArguments, Box<Refusal>> {
     let tool = lookup::find(scope, &call.name, &mut trace.repairs)?;
     let profile = scope.profile(&tool);
-    let received = parse::parse(&tool, &call.arguments, &scope.parse_limits, trace)?;
+    let received = parse::parse(&tool, profile, &call.arguments, &scope.parse_limits, trace)?;
     let unwrapped = coerce::unwrapped(&tool, profile, received, trace);
     let prepared = prepare::reshape(&tool, &unwrapped, trace)?;
     validate::validate(tool, profile, prepared, trace)

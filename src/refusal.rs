@@ -64,6 +64,10 @@ words! {
     Reason {
         /// The text is not JSON.
         InvalidJson = "invalid_json",
+        /// The text was cut off.
+        Truncated = "truncated",
+        /// Several different objects.
+        MultipleObjects = "multiple_objects",
         /// JSON, but not an object.
         NotObject = "not_object",
         /// A key stands twice in one object.

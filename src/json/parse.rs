@@ -52,36 +52,45 @@ pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, Pa
 
 /// The value, and whether its text is certainly the compact one.
 fn read(text: &[u8], limits: &ParseLimits) -> Result<(Json, bool), ParseError> {
-    let mut reader = Reader { text: "", at: 0, depth: 0, keys: 0, is_compact: true, path: Vec::new(), limits };
+    let mut reader = Reader::new(limits);
     let value = reader.document(text).map_err(|kind| {
-        let before = text.get(..reader.at).unwrap_or(text);
-        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        ParseError {
-            kind,
-            line: before.split(|byte| *byte == b'\n').count(),
-            column: 1 + before.len() - line_start,
-            path: reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step)),
-        }
+        let path = reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step));
+        ParseError::at(text, reader.at, kind, path)
     })?;
     Ok((value, reader.is_compact))
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-    depth: usize,
-    keys: usize,
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    pub(super) keys: usize,
     /// Nothing was read so far that would be written in another way.
     is_compact: bool,
     /// After an error: the steps to the value that was being read, the innermost first.
     path: Vec<String>,
-    limits: &'a ParseLimits,
+    pub(super) limits: &'a ParseLimits,
 }
 
-type Parsed<T> = Result<T, ParseErrorKind>;
+pub(super) type Parsed<T> = Result<T, ParseErrorKind>;
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(limits: &'a ParseLimits) -> Self {
+        Self { text: "", at: 0, depth: 0, keys: 0, is_compact: true, path: Vec::new(), limits }
+    }
+
     fn document(&mut self, text: &'a [u8]) -> Parsed<Json> {
+        let is_cut = self.open(text)?;
+        // Some of what is not ASCII would be written as an escape.
+        self.is_compact = text.is_ascii();
+        self.skip_blanks();
+        let value = self.value()?;
+        self.skip_blanks();
+        if self.peek().is_some() || is_cut { Err(ParseErrorKind::Trailing) } else { Ok(value) }
+    }
+
+    /// Takes the text, and says whether its end has cut a character, which is left out.
+    pub(super) fn open(&mut self, text: &'a [u8]) -> Parsed<bool> {
         if text.len() > self.limits.max_bytes {
             return Err(ParseErrorKind::TooLarge(self.limits.max_bytes));
         }
@@ -98,19 +107,14 @@ impl<'a> Reader<'a> {
             }
         };
         self.text = text;
-        // Some of what is not ASCII would be written as an escape.
-        self.is_compact = text.is_ascii();
-        self.skip_blanks();
-        let value = self.value()?;
-        self.skip_blanks();
-        if self.peek().is_some() || is_cut { Err(ParseErrorKind::Trailing) } else { Ok(value) }
+        Ok(is_cut)
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn skip_blanks(&mut self) {
+    pub(super) fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
             self.is_compact = false;
@@ -118,18 +122,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes `byte` if it is next.
-    fn take(&mut self, byte: u8) -> bool {
+    pub(super) fn take(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
         self.at += usize::from(next);
         next
     }
 
     /// The error for a byte that does not fit here: a text that is over was cut.
-    fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
+    pub(super) fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
         Err(if self.peek().is_none() { ParseErrorKind::Truncated } else { ParseErrorKind::Syntax(expected) })
     }
 
-    fn value(&mut self) -> Parsed<Json> {
+    pub(super) fn value(&mut self) -> Parsed<Json> {
         match self.peek() {
             Some(b'{') => self.nested(Self::object),
             Some(b'[') => self.nested(Self::array),
@@ -217,7 +221,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &'static [u8], value: Json) -> Parsed<Json> {
+    pub(super) fn word(&mut self, word: &'static [u8], value: Json) -> Parsed<Json> {
         for byte in word {
             if !self.take(*byte) {
                 return self.unexpected("`true`, `false` or `null`");

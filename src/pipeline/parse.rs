@@ -3,16 +3,17 @@
 use bytes::Bytes;
 
 use crate::{
-    json::{self, Json, ParseError, ParseErrorKind, ParseLimits, Pointer, SharedJson},
-    refusal::{Code, Reason, Refusal, Violation},
+    json::{self, Extent, Json, ParseError, ParseErrorKind, ParseLimits, Pointer, SharedJson, TextRepair},
+    refusal::{Code, Reason, Refusal, Repair, Violation},
     result::Trace,
-    tools::Tool,
+    tools::{Profile, Tool},
     wording,
 };
 
 /// Parses the text. Empty, blank and `null` text is `{}`.
 pub(super) fn parse(
     tool: &Tool,
+    profile: Profile,
     text: &Bytes,
     limits: &ParseLimits,
     trace: &mut Trace,
@@ -21,7 +22,7 @@ pub(super) fn parse(
     let value = if text.trim_ascii().is_empty() {
         Json::Null.into()
     } else {
-        json::parse_shared(text, &limits).map_err(|error| malformed(tool, &error))?
+        read(profile, text, &limits, trace).map_err(|error| malformed(tool, profile, &error))?
     };
     let value = match *value {
         Json::Null => Json::empty_object().into(),
@@ -34,10 +35,32 @@ pub(super) fn parse(
     Ok(value)
 }
 
-fn malformed(tool: &Tool, error: &ParseError) -> Refusal {
+/// The value as it is spelled, or else, under `safe`, the one that is meant: a text where an object should be may spell one.
+fn read(profile: Profile, text: &Bytes, limits: &ParseLimits, trace: &mut Trace) -> Result<SharedJson, ParseError> {
+    let read = json::parse_shared(text, limits);
+    let is_meant = |value: &SharedJson| !matches!(**value, Json::String(_));
+    if profile != Profile::Safe || read.as_ref().is_ok_and(is_meant) {
+        return read;
+    }
+    let repaired = json::parse_repaired(text, limits, Extent::Whole)?;
+    trace.repairs.extend(
+        repaired.repairs.into_iter().map(|TextRepair { path, op, from, to, lossy }| Repair {
+            lossy,
+            ..Repair::of_arguments(path, op, from, to)
+        }),
+    );
+    Ok(repaired.value.into())
+}
+
+fn malformed(tool: &Tool, profile: Profile, error: &ParseError) -> Refusal {
     let reason = match &error.kind {
         // Profile `strict` makes no difference between a text that is wrong and one that is cut.
-        ParseErrorKind::Syntax(_) | ParseErrorKind::Truncated | ParseErrorKind::Trailing => Reason::InvalidJson,
+        ParseErrorKind::Truncated if profile == Profile::Safe => Reason::Truncated,
+        ParseErrorKind::MultipleObjects => Reason::MultipleObjects,
+        ParseErrorKind::Syntax(_)
+        | ParseErrorKind::Backslash
+        | ParseErrorKind::Truncated
+        | ParseErrorKind::Trailing => Reason::InvalidJson,
         ParseErrorKind::DuplicateKey(_) => Reason::DuplicateKey,
         ParseErrorKind::InvalidUnicode => Reason::InvalidUnicode,
         ParseErrorKind::ForbiddenNul => Reason::ForbiddenChar,

@@ -37,13 +37,16 @@ pub fn malformed_arguments(tool: &str, error: &ParseError) -> String {
         ParseErrorKind::Truncated => {
             "The text is incomplete. Send the whole object again; if it was cut for its length, make it smaller."
         }
-        ParseErrorKind::Trailing => "Send exactly one JSON object: one call per object.",
+        ParseErrorKind::Trailing | ParseErrorKind::MultipleObjects => {
+            "Send exactly one JSON object: one call per object."
+        }
         ParseErrorKind::DuplicateKey(_) => "Send each key once.",
         ParseErrorKind::InvalidUnicode => "Send valid Unicode: no half of a surrogate pair.",
         ParseErrorKind::ForbiddenNul => "Send it without that character.",
         ParseErrorKind::TooDeep(_) | ParseErrorKind::TooLarge(_) | ParseErrorKind::TooManyKeys(_) => {
             "Send a smaller object, or several calls."
         }
+        ParseErrorKind::Backslash => "Write every backslash in a string as `\\\\`.",
         ParseErrorKind::Syntax(_) => "Send one valid JSON object.",
     };
     format!("Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}", quoted(tool), error)

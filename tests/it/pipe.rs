@@ -80,7 +80,7 @@ fn a_line_that_is_not_understood_is_answered_and_the_next_one_is_read() {
 #[test]
 fn arguments_are_text_an_object_or_bytes() {
     let (answers, code) = echo().pipe(&[
-        r#"{"batch":{"calls":[{"name":"echo","arguments":{"n":98765432109876543210,"x":[1.50]}},{"name":"echo","arguments_base64":"eyJuIjoxfQ=="},{"name":"echo","arguments_base64":"eyJzIjoi/yJ9"},{"name":"echo"},{"name":"echo","arguments":"{\"s\":\"\\u0000\"}"},{"name":"echo","arguments":"{\"s\":\"\\ud800\"}"}]}}"#,
+        r#"{"batch":{"calls":[{"name":"echo","arguments":{"n":98765432109876543210,"x":[1.50]}},{"name":"echo","arguments_base64":"eyJuIjoxfQ=="},{"name":"echo","arguments_base64":"eyJzIjoi/yJ9"},{"name":"echo"},{"name":"echo","arguments":"{\"s\":\"\\u0000\"}"},{"name":"echo","arguments":"{\"\\ud800\":1}"}]}}"#,
     ]);
     let results = answers[0]["batch"]["results"].as_array().unwrap();
     let told: Vec<_> =
@@ -94,7 +94,7 @@ fn arguments_are_text_an_object_or_bytes() {
             (&null, &malformed, &json!("invalid_unicode")),
             (&json!(""), &null, &null),
             (&json!(r#"{"s":"\u0000"}"#), &malformed, &json!("forbidden_char")),
-            (&json!(r#"{"s":"\ud800"}"#), &malformed, &json!("invalid_unicode")),
+            (&json!(r#"{"\ud800":1}"#), &malformed, &json!("invalid_unicode")),
         ]
     );
     assert_eq!(results[2]["raw_arguments_base64"], "eyJzIjoi/yJ9");

@@ -22,10 +22,14 @@ pub struct ParseError {
 pub enum ParseErrorKind {
     /// Not JSON. The text says what was expected.
     Syntax(&'static str),
+    /// A backslash that starts no escape, or that could be meant as one and as itself.
+    Backslash,
     /// The text ends inside a value.
     Truncated,
     /// A value is complete, and then another one starts.
     Trailing,
+    /// An object is complete, and then a different one starts.
+    MultipleObjects,
     /// The same key twice in one object.
     DuplicateKey(Arc<str>),
     /// Bytes that are not UTF-8, or half of a surrogate pair.
@@ -40,12 +44,24 @@ pub enum ParseErrorKind {
     TooManyKeys(usize),
 }
 
+impl ParseError {
+    /// The place in lines and columns of the byte at `offset`.
+    pub(in crate::json) fn at(text: &[u8], offset: usize, kind: ParseErrorKind, path: Pointer) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = before.split(|byte| *byte == b'\n').count();
+        Self { kind, line, column: 1 + before.len() - line_start, path }
+    }
+}
+
 impl fmt::Display for ParseErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax(expected) => write!(f, "expected {expected}"),
+            Self::Backslash => f.write_str("a backslash in a string starts no legal escape"),
             Self::Truncated => f.write_str("the text ends in the middle of a value"),
             Self::Trailing => f.write_str("there is more text after the value"),
+            Self::MultipleObjects => f.write_str("there is a second, different object after the first"),
             // A key is from outside: it may be long, and it must not forge a line.
             Self::DuplicateKey(key) if key.len() > 80 => {
                 write!(f, "a key of {} bytes stands twice in one object", key.len())

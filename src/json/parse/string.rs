@@ -19,6 +19,9 @@ impl<'a> Reader<'a> {
             if self.take(b'"') {
                 return Ok(text.into());
             }
+            if self.peek() == Some(0) && !self.limits.allow_nul {
+                return Err(ParseErrorKind::ForbiddenNul);
+            }
             if self.peek() != Some(b'\\') {
                 return self.unexpected("no control character in a string: write it as an escape");
             }
@@ -52,17 +55,26 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 return self.unicode_escape(start);
             }
-            _ => return self.unexpected("a legal escape after `\\`"),
+            _ => return self.no_escape(start),
         };
         self.at += 1;
         Ok(escaped)
     }
 
+    /// The error for a backslash that no escape follows.
+    fn no_escape<T>(&mut self, start: usize) -> Parsed<T> {
+        if self.peek().is_none() {
+            return Err(ParseErrorKind::Truncated);
+        }
+        self.at = start;
+        Err(ParseErrorKind::Backslash)
+    }
+
     fn unicode_escape(&mut self, start: usize) -> Parsed<char> {
-        let first = self.four_hex_digits()?;
+        let first = self.four_hex_digits(start)?;
         let code = match first {
             0xd800..=0xdbff => {
-                let second = if self.take(b'\\') && self.take(b'u') { self.four_hex_digits()? } else { 0 };
+                let second = if self.take(b'\\') && self.take(b'u') { self.four_hex_digits(start)? } else { 0 };
                 if !(0xdc00..=0xdfff).contains(&second) {
                     // Half a pair at the very end is a cut text; anywhere else nothing can store it.
                     let cut = self.peek().is_none();
@@ -86,11 +98,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn four_hex_digits(&mut self) -> Parsed<u32> {
+    fn four_hex_digits(&mut self, start: usize) -> Parsed<u32> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
-                return self.unexpected("four hexadecimal digits after `\\u`");
+                return self.no_escape(start);
             };
             code = code * 16 + digit;
             self.at += 1;
