@@ -95,11 +95,9 @@ fn decoded(text: &[u8], inner: &str, outer: Read, limits: &ParseLimits) -> Resul
     let place = |kind, path| ParseError::at(text, outer.start, kind, path);
     let with = |value, op: TextOp, inner: Vec<TextRepair>| {
         let mut repairs: Vec<TextRepair> = outer.repairs().chain([op.at(Pointer::root())]).collect();
-        for repair in inner {
-            if !repairs.contains(&repair) {
-                repairs.push(repair);
-            }
-        }
+        // What was done to both texts is listed once.
+        let more: Vec<TextRepair> = inner.into_iter().filter(|repair| !repairs.contains(repair)).collect();
+        repairs.extend(more);
         Ok(Repaired { value, repairs })
     };
     if inner.trim_ascii().is_empty() {

@@ -47,7 +47,7 @@ pub fn malformed_arguments(tool: &str, error: &ParseError) -> String {
             "Send a smaller object, or several calls."
         }
         ParseErrorKind::Backslash => "Write every backslash in a string as `\\\\`.",
-        ParseErrorKind::Syntax(_) => "Send one valid JSON object.",
+        ParseErrorKind::Syntax(_) => "Send one valid JSON object and nothing else.",
     };
     format!("Arguments for tool {} could not be read: {}. Nothing was executed. {remedy}", quoted(tool), error)
 }

@@ -168,6 +168,56 @@ fn p3_every_malformed_text_says_where_and_what_to_do() {
 }
 
 #[test]
+fn p3_a_text_that_cannot_be_repaired_says_where_and_what_to_do() {
+    let contract = r#"{"name":"t","parameters":{"type":"object"},"arguments":{"profile":"safe"}}"#;
+    for (arguments, reason, says) in [
+        (
+            "{'a':1,",
+            "truncated",
+            "middle of a value at line 1 column 8. Nothing was executed. The text is incomplete. Send the whole object again; if it was cut for its length, make it smaller.",
+        ),
+        ("```json\n{\"a\":\"b\n```", "truncated", "middle of a value at line 3 column 4."),
+        (
+            "{\"a\":1}\n{\"a\":2}",
+            "multiple_objects",
+            "there is a second, different object after the first at line 2 column 1. Nothing was executed. Send exactly one JSON object: one call per object.",
+        ),
+        (
+            r#"{"p":"C:\new\dir"}"#,
+            "invalid_json",
+            r"a backslash in a string starts no legal escape at line 1 column 13. Nothing was executed. Write every backslash in a string as `\\`.",
+        ),
+        (
+            "{'a':1,b:2}",
+            "invalid_json",
+            "expected a key in double quotes at line 1 column 8. Nothing was executed. Send one valid JSON object and nothing else.",
+        ),
+        (
+            "Sure: {\"a\":1}",
+            "invalid_json",
+            "expected a value at line 1 column 1. Nothing was executed. Send one valid JSON object and nothing else.",
+        ),
+        (
+            "{'a':1,'a':2}",
+            "duplicate_key",
+            "the key \"a\" stands twice in one object at line 1 column 8. Nothing was executed. Send each key once.",
+        ),
+        (r#"{'\ud800':1}"#, "invalid_unicode", "at line 1 column 3. Nothing was executed. Send valid Unicode"),
+        (
+            "{\"a\":\"\0\"}",
+            "forbidden_char",
+            "U+0000 at line 1 column 7. Nothing was executed. Send it without that character.",
+        ),
+        (r#""{\"a\":1""#, "truncated", "middle of a value at line 1 column 1."),
+        ("['x',]", "not_object", "must be a JSON object, got array. Nothing was executed. Send one JSON object."),
+    ] {
+        let refusal = refusal(contract, arguments.as_bytes());
+        assert_eq!(refusal.reason.unwrap().as_str(), reason, "{arguments}");
+        assert!(refusal.text.contains(says), "{}", refusal.text);
+    }
+}
+
+#[test]
 fn p2_an_unknown_tool_is_answered_with_the_nearest_names() {
     let contract = r#"{"name":"t_long","parameters":{"type":"object"}}"#;
     assert_eq!(text(contract, "{}"), "Tool t not found\n\nDeclared tools: t_long");

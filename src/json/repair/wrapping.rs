@@ -23,7 +23,7 @@ impl<'a> Tolerant<'a> {
         };
         match read {
             // What stands behind the point of an error may be only what stands around a value: then the value was cut.
-            Err(ParseErrorKind::Syntax(_) | ParseErrorKind::Trailing) if self.is_over() => {
+            Err(ParseErrorKind::Syntax(_) | ParseErrorKind::Trailing) if self.is_over(extent) => {
                 Err(ParseErrorKind::Truncated)
             }
             Ok(_) if is_cut => Err(ParseErrorKind::Truncated),
@@ -166,11 +166,13 @@ impl<'a> Tolerant<'a> {
         }
     }
 
-    /// After an error: whether only what stands around a value follows, whole or cut.
-    fn is_over(&mut self) -> bool {
+    /// After an error: whether only what may stand around a value follows, whole or cut.
+    fn is_over(&mut self, extent: Extent) -> bool {
         let at = self.strict.at;
         self.skip_blanks();
-        self.special_tokens();
+        if extent == Extent::Whole {
+            self.special_tokens();
+        }
         if let Some(length) = self.closing_fence() {
             self.strict.at += length;
             self.skip_blanks();
@@ -178,9 +180,9 @@ impl<'a> Tolerant<'a> {
         }
         let rest = self.rest();
         let is_cut_fence = self.fence.is_some_and(|(fence, _)| run_of(fence, rest) == rest.len());
-        let is_over = rest.is_empty() || rest == "\\" || is_cut_fence || matches!(special_token(rest), Token::Cut);
+        let is_cut_token = extent == Extent::Whole && matches!(special_token(rest), Token::Cut);
         self.strict.at = at;
-        is_over
+        rest.is_empty() || rest == "\\" || is_cut_fence || is_cut_token
     }
 }
 

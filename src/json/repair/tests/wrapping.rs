@@ -148,6 +148,9 @@ fn p3_a_nested_text_is_a_value_and_nothing_around_it() {
     for text in ["```\n{}\n```", "{}{}", "{}}", "{}<|x|>", "\u{feff}{}", "", " "] {
         assert!(nested(text).is_err(), "{text}");
     }
+    for (text, kind) in [("{}<|x|>", ParseErrorKind::Trailing), ("[1,<|x|>", ParseErrorKind::Syntax("a value"))] {
+        assert_eq!(nested(text).unwrap_err().kind, kind, "{text}");
+    }
     // One decode is the caller's.
     assert_eq!(nested(r#""{}""#).unwrap().value.to_text(), r#""{}""#);
 }
