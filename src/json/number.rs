@@ -83,6 +83,45 @@ impl Number {
         Some(Self::from_spelling(&format!("{sign}{digits}{}", "0".repeat(zeros))))
     }
 
+    /// The spelling of JavaScript's `String(number)`, but with every digit that there is.
+    pub fn to_ecmascript(&self) -> String {
+        let spelling = self.spelling();
+        let decimal = Decimal::of(&spelling);
+        let digits: String = decimal.digits().map(char::from).collect();
+        let sign = if decimal.negative { "-" } else { "" };
+        let zeros = |count: i128| "0".repeat(usize::try_from(count).unwrap_or_default());
+        // The digits before the point, as the standard counts them.
+        let point = decimal.magnitude();
+        match point {
+            _ if digits.is_empty() => "0".to_owned(),
+            1..=21 if decimal.exponent >= 0 => format!("{sign}{digits}{}", zeros(decimal.exponent)),
+            1..=21 => {
+                let (whole, fraction) = digits.split_at(usize::try_from(point).unwrap_or_default());
+                format!("{sign}{whole}.{fraction}")
+            }
+            -5..=0 => format!("{sign}0.{}{digits}", zeros(-point)),
+            _ => {
+                let (first, rest) = digits.split_at(1);
+                let dot = if rest.is_empty() { "" } else { "." };
+                format!("{sign}{first}{dot}{rest}e{:+}", point - 1)
+            }
+        }
+    }
+
+    /// The integer that is left without the fraction.
+    #[must_use]
+    pub fn truncated(&self) -> Self {
+        if self.is_integer() {
+            return self.to_plain_integer().unwrap_or_else(|| self.clone());
+        }
+        let spelling = self.spelling();
+        let decimal = Decimal::of(&spelling);
+        let whole = usize::try_from(decimal.magnitude()).unwrap_or_default();
+        let digits: String = decimal.digits().take(whole).map(char::from).collect();
+        let sign = if decimal.negative && whole > 0 { "-" } else { "" };
+        Self::from_spelling(&format!("{sign}{}", if whole > 0 { &digits } else { "0" }))
+    }
+
     /// Whether the value has no fraction, however it is spelled: `1.0` and `1e2` are integers.
     pub fn is_integer(&self) -> bool {
         match &self.0 {
@@ -354,6 +393,40 @@ mod tests {
             [("1.0", "1"), ("1e2", "100"), ("-0.0", "0"), ("0.10", "1e-1"), ("1e30", "1e30"), ("-5.50", "-55e-1")]
         {
             assert_eq!(number(text).canonical(), canonical, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_javascript_does_with_no_digit_lost() {
+        for (text, spelled) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("3.50", "3.5"),
+            ("1e20", "100000000000000000000"),
+            ("1e21", "1e+21"),
+            ("0.000001", "0.000001"),
+            ("1e-7", "1e-7"),
+            ("-12.5e-9", "-1.25e-8"),
+            ("1234567890123456789", "1234567890123456789"),
+            ("12345678901234567890123", "1.2345678901234567890123e+22"),
+            ("1e400", "1e+400"),
+        ] {
+            assert_eq!(number(text).to_ecmascript(), spelled, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_truncated_number_is_the_integer_towards_zero() {
+        for (text, whole) in [
+            ("3.9", "3"),
+            ("-3.9", "-3"),
+            ("-0.5", "0"),
+            ("1.0", "1"),
+            ("1.5e1", "15"),
+            ("1.55e1", "15"),
+            ("1e-400", "0"),
+        ] {
+            assert_eq!(number(text).truncated().to_string(), whole, "{text}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Stage 2: the model's text becomes one JSON object (rule P3).
 
+mod pi;
+
 use bytes::Bytes;
 
 use crate::{
@@ -19,6 +21,9 @@ pub(super) fn parse(
     trace: &mut Trace,
 ) -> Result<SharedJson, Box<Refusal>> {
     let limits = ParseLimits { allow_nul: tool.arguments.allow_nul, ..limits.clone() };
+    if profile == Profile::Pi {
+        return pi::parse(tool, text, &limits, trace);
+    }
     let value = if text.trim_ascii().is_empty() {
         Json::Null.into()
     } else {

@@ -28,6 +28,7 @@ use dialect::Detected;
 pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
+pub(in crate::tools) use explain::{is_of_type, types};
 pub(in crate::tools) use parts::Judge;
 use parts::Parts;
 use reference::Names;
@@ -113,9 +114,19 @@ impl Schema {
         if self.is_valid(value) { Explanation::default() } else { explain::explain(self, value) }
     }
 
+    /// The same in the order and the words of pi (rule E6).
+    pub fn explain_as_pi(&self, value: &Json) -> Explanation {
+        if self.is_valid(value) { Explanation::default() } else { explain::explain_as_pi(self, value) }
+    }
+
     /// The value without what the schema marks as `writeOnly` (rule E3).
     pub fn without_secrets(&self, value: &Json) -> Json {
         if self.has_secrets { secret::without_secrets(self.document(), value) } else { value.clone() }
+    }
+
+    /// Whether the schema marks anything as `writeOnly`.
+    pub fn has_secrets(&self) -> bool {
+        self.has_secrets
     }
 
     /// The schema as its author wrote it.

@@ -27,8 +27,8 @@ pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json
         let left = MAX_BYTES.saturating_sub(text.len());
         let shown = without_secrets(tool, received, prepared);
         let block = match tool.arguments.received {
-            Received::Full => first_lines(&shown, tool.max_output_bytes),
-            Received::Short | Received::Omit => first_lines(&shorten(&shown), left),
+            Received::Full => first_lines(shown.to_pretty_lines(tool.max_output_bytes)),
+            Received::Short | Received::Omit => first_lines(shorten(&shown).to_pretty_lines(left)),
         };
         text.push_str("\nReceived arguments:\n");
         text.push_str(&block);
@@ -74,7 +74,7 @@ fn dotted(violation: &Violation) -> String {
 
 /// What was received, without what must not be shown. A secret is known by its new name and place only: if there is one, and
 /// the shim changed something, what the shim made is shown instead.
-fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
+pub(super) fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
     let shown = |value: &Json| hide(tool.input.without_secrets(value), &tool.arguments.sensitive);
     if received != prepared {
         let reshaped = shown(prepared);
@@ -125,8 +125,8 @@ fn shorten(value: &Json) -> Json {
 }
 
 /// As many whole lines as fit; the rest is counted.
-fn first_lines(value: &Json, max_bytes: usize) -> String {
-    match value.to_pretty_lines(max_bytes) {
+pub(super) fn first_lines(fitting: (String, usize)) -> String {
+    match fitting {
         (lines, 0) => lines,
         (lines, more) => format!("{lines}... and {more} more lines"),
     }
