@@ -136,16 +136,13 @@ proptest! {
         let Ok((compiled, _)) = Schema::compile(schema.clone(), &SchemaOptions::default()) else { return Ok(()) };
         let outcome = call(&contract(&schema), sent.to_text().as_bytes());
         let was_valid = compiled.is_valid(&sent);
-        match outcome.trace.arguments.as_deref() {
-            Some(arguments) => {
-                prop_assert!(compiled.is_valid(arguments));
-                prop_assert!(!was_valid || *arguments == sent);
-                prop_assert!(*arguments == sent || !outcome.trace.repairs.is_empty());
-            }
-            None => {
-                let refusal = outcome.refusal.unwrap();
-                prop_assert!(!was_valid && refusal.violation_count > 0 && refusal.text.starts_with("Validation failed"));
-            }
+        if let Some(arguments) = outcome.trace.arguments.as_deref() {
+            prop_assert!(compiled.is_valid(arguments));
+            prop_assert!(!was_valid || *arguments == sent);
+            prop_assert!(*arguments == sent || !outcome.trace.repairs.is_empty());
+        } else {
+            let refusal = outcome.refusal.unwrap();
+            prop_assert!(!was_valid && refusal.violation_count > 0 && refusal.text.starts_with("Validation failed"));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The members and items of a value, each under the schemas that its place has.
 
+use std::sync::Arc;
+
 use super::{Conversion, Pass, list};
 use crate::{
     json::{Json, Object},
@@ -30,7 +32,7 @@ impl<'s> Conversion<'s> {
             }
             if changed.is_none() {
                 let before = members.iter().take(position);
-                changed = Some(before.map(|(name, value)| (name.clone(), self.copy(value))).collect());
+                changed = Some(before.map(|(name, value)| (Arc::clone(name), self.copy(value))).collect());
             }
             let kept = match member {
                 Member::Kept => self.copy(value),
@@ -38,7 +40,7 @@ impl<'s> Conversion<'s> {
                 Member::Dropped => continue,
             };
             if let Some(changed) = &mut changed {
-                changed.insert(name.clone(), kept);
+                changed.insert(Arc::clone(name), kept);
             }
         }
         changed.map(Json::from)

@@ -22,7 +22,7 @@ impl<'s> Conversion<'s> {
         let inner = match coerced.as_ref().unwrap_or(value) {
             Json::Object(members) if types.contains(&"object") => self.members(Pass::Types, keywords, members, at),
             Json::Array(items) if types.contains(&"array") => self.items(Pass::Types, keywords, items, at),
-            _ => None,
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => None,
         };
         inner.or(coerced)
     }

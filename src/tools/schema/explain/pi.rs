@@ -97,23 +97,21 @@ impl<'a> Walk<'a> {
             if !self.steps.take() {
                 return;
             }
-            let is_declared = declared.is_some_and(|declared| declared.contains_key(name));
-            self.pi_undeclared(keywords, (name, value), is_declared, spot, found);
+            self.pi_member(keywords, (name, value), spot, found);
         }
         leaf::size(["minProperties", "maxProperties", "properties"], members.len(), keywords, spot, found);
         self.pi_dependencies(keywords, members, spot, found);
     }
 
     /// What patterns, `additionalProperties` and `propertyNames` say about a member.
-    fn pi_undeclared(
+    fn pi_member(
         &mut self,
         keywords: &'a Object,
         (name, value): (&'a str, &'a Json),
-        is_declared: bool,
         spot: &Spot<'a>,
         found: &mut Explanation,
     ) {
-        let mut is_known = is_declared;
+        let mut is_known = keywords.get("properties").is_some_and(|declared| declared.get(name).is_some());
         for (pattern, schema) in keywords.get("patternProperties").and_then(Json::as_object).into_iter().flatten() {
             if self.name_matches(pattern, name) {
                 is_known = true;
