@@ -14,7 +14,7 @@ use toolbooth::{
     executors::Executors,
     json::{Json, ParseLimits, parse},
     pipeline::{self, Scope},
-    refusal::{Refusal, Violation},
+    refusal::{Refusal, Repair, Violation},
     result::Trace,
     tools::{LoadOptions, Profile, Schema, SchemaOptions, load_document},
 };
@@ -186,4 +186,36 @@ fn c7_nothing_changes_that_is_not_listed() {
         let is_listed = !vector.ours.trace.repairs.is_empty();
         assert!(is_listed || !vector.is_changed(), "{}", vector.id);
     }
+}
+
+#[test]
+fn c7_every_change_is_listed_with_its_place() {
+    let schema = json(
+        r##"{"type":"object","required":["ids","n","u"],"properties":{
+            "ids":{"type":"array","items":{"type":"integer"}},"n":{"type":["integer","null"]},"gone":{"type":"string"},
+            "u":{"anyOf":[{"type":"object","required":["k"],"properties":{"k":{"type":"number"}}},{"type":"boolean"}]}}}"##,
+    );
+    let repairs = |sent: &str| {
+        let outcome = call(&contract(&schema), sent.as_bytes());
+        let repair = |repair: &Repair| {
+            let Repair { op, path, from, to, lossy, .. } = repair;
+            format!("{op} {path} {from} {to}{}", if *lossy { " lossy" } else { "" })
+        };
+        let arguments = outcome.trace.arguments.map(|arguments| arguments.text().to_owned());
+        (arguments.unwrap_or_default(), outcome.trace.repairs.iter().map(repair).collect::<Vec<_>>())
+    };
+    let (arguments, listed) = repairs(r#"{"ids":"3.9","n":"5","gone":null,"u":{"k":"1.50"}}"#);
+    assert_eq!(arguments, r#"{"ids":[3],"n":5,"u":{"k":1.50}}"#);
+    let all = [
+        "drop_optional_absent /gone null absent",
+        "wrap_in_array /ids string array",
+        "string_to_integer /ids/0 string number lossy",
+        "string_to_number /u/k string number",
+        "string_to_integer /n string number",
+    ];
+    assert_eq!(listed, all);
+    // A branch that was tried and left leaves no trace; an integer is respelled though nothing is wrong with it.
+    let (arguments, listed) = repairs(r#"{"ids":[1e1],"n":null,"u":"TRUE"}"#);
+    assert_eq!(arguments, r#"{"ids":[10],"n":null,"u":true}"#);
+    assert_eq!(listed, ["float_to_integer /ids/0 number number", "string_to_boolean /u string boolean"]);
 }

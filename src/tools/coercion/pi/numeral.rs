@@ -72,7 +72,7 @@ fn decimal(text: &str) -> Option<Number> {
         None => (unsigned, ""),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    if whole.is_empty() && fraction.is_empty() {
+    if (whole.is_empty() && fraction.is_empty()) || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let whole = match whole.trim_start_matches('0') {
