@@ -55,7 +55,7 @@ fn read(profile: Profile, text: &Bytes, limits: &ParseLimits, trace: &mut Trace)
 fn malformed(tool: &Tool, profile: Profile, error: &ParseError) -> Refusal {
     let reason = match &error.kind {
         // Profile `strict` makes no difference between a text that is wrong and one that is cut.
-        ParseErrorKind::Truncated if profile == Profile::Safe => Reason::Truncated,
+        ParseErrorKind::Truncated if profile != Profile::Strict => Reason::Truncated,
         ParseErrorKind::MultipleObjects => Reason::MultipleObjects,
         ParseErrorKind::Syntax(_)
         | ParseErrorKind::Backslash

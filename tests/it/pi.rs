@@ -191,9 +191,9 @@ fn c7_nothing_changes_that_is_not_listed() {
 #[test]
 fn c7_every_change_is_listed_with_its_place() {
     let schema = json(
-        r##"{"type":"object","required":["ids","n","u"],"properties":{
+        r#"{"type":"object","required":["ids","n","u"],"properties":{
             "ids":{"type":"array","items":{"type":"integer"}},"n":{"type":["integer","null"]},"gone":{"type":"string"},
-            "u":{"anyOf":[{"type":"object","required":["k"],"properties":{"k":{"type":"number"}}},{"type":"boolean"}]}}}"##,
+            "u":{"anyOf":[{"type":"object","required":["k"],"properties":{"k":{"type":"number"}}},{"type":"boolean"}]}}}"#,
     );
     let repairs = |sent: &str| {
         let outcome = call(&contract(&schema), sent.as_bytes());

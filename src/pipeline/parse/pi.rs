@@ -28,7 +28,7 @@ pub(super) fn parse(
     } else {
         read(text, limits, trace).map_err(|error| {
             let text = wording::malformed_arguments_as_pi(tool, &error.to_string(), text);
-            Refusal { text, ..malformed(tool, &error) }
+            Refusal { text, ..malformed(tool, Profile::Pi, &error) }
         })?
     };
     trace.received = Some(value.clone());
