@@ -5,6 +5,7 @@
 
 mod calls;
 mod negatives;
+mod registration;
 mod schemas;
 mod suite;
 
@@ -57,9 +58,13 @@ impl SchemaLine<'_> {
 
     /// Its contract: strict, and echoed.
     fn contract(&self) -> String {
+        self.contract_under("strict")
+    }
+
+    fn contract_under(&self, profile: &str) -> String {
         let (name, schema) = (Json::from(self.name().as_str()).to_text(), self.schema.get());
         format!(
-            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"strict"}},"execute":{{"echo":{{}}}}}}"#
+            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"{profile}"}},"execute":{{"echo":{{}}}}}}"#
         )
     }
 }
@@ -81,9 +86,12 @@ fn contract_name(tool: &str, schema: Option<&str>) -> String {
 
 /// A file of the corpus; `None`, loudly, where there is no corpus.
 fn corpus(file: &str) -> Option<String> {
+    shared(&format!("corpus/{file}"))
+}
+
+fn shared(file: &str) -> Option<String> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let shared = std::env::var_os("TOOLBOOTH_SHARED").map_or_else(beside, PathBuf::from);
-    let path = shared.join("corpus").join(file);
+    let path = std::env::var_os("TOOLBOOTH_SHARED").map_or_else(beside, PathBuf::from).join(file);
     match fs::read_to_string(&path) {
         Ok(text) => Some(text),
         Err(error) => {
