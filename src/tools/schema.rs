@@ -6,8 +6,11 @@
 mod dialect;
 mod exact;
 mod explain;
+mod faults;
 mod keywords;
+mod normalise;
 mod parts;
+mod patterns;
 mod plain;
 mod proof;
 mod reference;
@@ -20,7 +23,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::{
-    document::{Note, capped},
+    document::{Note, Severity, capped},
     json::Json,
 };
 
@@ -29,6 +32,7 @@ pub use dialect::Dialect;
 use exact::Exact;
 pub use explain::Explanation;
 pub(in crate::tools) use explain::{is_of_type, types};
+use normalise::Normalised;
 pub(in crate::tools) use parts::Judge;
 use parts::Parts;
 use reference::Names;
@@ -41,11 +45,13 @@ pub(in crate::tools) use structure::each_subschema;
 pub struct SchemaOptions {
     /// Whether `format` is asserted, and not just noted.
     pub formats: bool,
+    /// Whether what foreign schemas get wrong is read as what it can only mean, with a warning; else it is refused (rule V6).
+    pub normalise: bool,
 }
 
 impl Default for SchemaOptions {
     fn default() -> Self {
-        Self { formats: true }
+        Self { formats: true, normalise: true }
     }
 }
 
@@ -60,16 +66,20 @@ const BACKTRACK_LIMIT: usize = 10_000;
 /// A proven schema.
 pub struct Schema {
     source: Json,
+    /// `None`: it is the source.
+    authored: Option<Json>,
     names: Names,
     dialect: Dialect,
     options: SchemaOptions,
     has_secrets: bool,
     /// Made at the first question if nothing is left that making it could prove: of many tools few are called. `None`: it was
     /// refused then after all, and so is every value.
-    validator: OnceLock<Option<Validator<Exact>>>,
+    validator: Made,
     /// What was asked about parts of values.
     parts: OnceLock<Box<Parts>>,
 }
+
+type Made = OnceLock<Option<Validator<Exact>>>;
 
 impl Schema {
     /// Compiles and proves a schema. The paths of the notes are relative to it.
@@ -84,19 +94,27 @@ impl Schema {
     }
 
     fn build(source: Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
-        let Detected { dialect, is_accepted, mut notes } = dialect::detect(&source)?;
         proof::bounded(&source)?;
-        let names = Names::of(&source, dialect);
-        let document = Document { root: &source, names: &names };
-        proof::prove(document, dialect)?;
-        let mut validator = OnceLock::new();
-        if !(is_accepted && plain::is_plain(document, dialect)) {
-            let (made, of_patterns) = compiled(document, dialect, options)?;
-            validator = OnceLock::from(Some(made));
-            notes.extend(of_patterns);
+        let mut normalised = Normalised::of(source, options.normalise);
+        let Detected { dialect, mut is_accepted, mut notes } = dialect::detect(&normalised.schema);
+        if !is_accepted && dialect > Dialect::Draft4 && normalised.take_limits_of_draft_4() {
+            is_accepted = dialect.accepts(&normalised.schema);
         }
+        let Normalised { schema: source, authored, notes: of_foreign, moved, .. } = normalised;
+        let names = Names::of(&source, dialect);
+        let proven = proven(Document { root: &source, names: &names }, dialect, is_accepted, options);
+        let (validator, found) = match proven {
+            Ok((validator, found)) => (Some(validator), found),
+            Err(faults) => (None, faults),
+        };
+        notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
+        notes.extend(of_foreign);
+        let Some(validator) = validator.filter(|_| notes.iter().all(|note| note.severity != Severity::Error)) else {
+            notes.sort_by_key(|note| note.severity);
+            return Err(notes);
+        };
         let has_secrets = secret::has_secrets(&source);
-        Ok((Self { source, names, dialect, options, has_secrets, validator, parts: OnceLock::new() }, notes))
+        Ok((Self { source, authored, names, dialect, options, has_secrets, validator, parts: OnceLock::new() }, notes))
     }
 
     fn validator(&self) -> Option<&Validator<Exact>> {
@@ -129,9 +147,14 @@ impl Schema {
         self.has_secrets
     }
 
-    /// The schema as its author wrote it.
+    /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
     pub fn source(&self) -> &Json {
         &self.source
+    }
+
+    /// The schema as its author wrote it.
+    pub fn authored(&self) -> &Json {
+        self.authored.as_ref().unwrap_or(&self.source)
     }
 
     fn parts(&self) -> &Parts {
@@ -148,7 +171,26 @@ impl Schema {
     }
 }
 
-/// The validator of a proven schema, and the patterns that need the slower of the two engines.
+/// The validator of a schema, made at once or left for later, and what is worth knowing of it. The error is everything that is
+/// wrong.
+fn proven(
+    document: Document<'_>,
+    dialect: Dialect,
+    is_accepted: bool,
+    options: SchemaOptions,
+) -> Result<(Made, Vec<Note>), Vec<Note>> {
+    let against = proof::prove(document, dialect);
+    if !against.is_empty() {
+        return Err(faults::all(document, dialect, against, None));
+    }
+    if is_accepted && plain::is_plain(document, dialect) {
+        return Ok((OnceLock::new(), Vec::new()));
+    }
+    let (validator, notes) = compiled(document, dialect, options)?;
+    Ok((OnceLock::from(Some(validator)), notes))
+}
+
+/// The validator, and the patterns that need the slower of the two engines.
 fn compiled(
     document: Document<'_>,
     dialect: Dialect,
@@ -161,8 +203,8 @@ fn compiled(
     // Only a pattern can make the difference between the two engines.
     let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
     let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
-    let validator = validator.map_err(|error| proof::broken(document, &error))?;
-    Ok((validator, proof::backtracking_patterns(document.root)))
+    let validator = validator.map_err(|error| faults::all(document, dialect, Vec::new(), Some(&error)))?;
+    Ok((validator, patterns::backtracking(document.root)))
 }
 
 fn linear(
@@ -234,7 +276,7 @@ pub(crate) mod tests {
             ("dangling_reference", "/properties/a/$ref".into())
         );
         assert_eq!(refusal(r##"{"allOf":[{"$ref":"#"}]}"##), ("reference_cycle", "/allOf/0/$ref".into()));
-        assert_eq!(refusal(r#"{"properties":[]}"#).1, "/properties");
+        assert_eq!(refusal(r#"{"properties":[1]}"#).1, "/properties");
         let deep = format!("{}1{}", r#"{"not":"#.repeat(130), "}".repeat(130));
         assert_eq!(refusal(&deep).0, "schema_too_deep");
     }
@@ -244,24 +286,6 @@ pub(crate) mod tests {
         let text = format!(r#"{{"properties":["{}"]}}"#, "x".repeat(100_000));
         let notes = Schema::compile(json(&text), &SchemaOptions::default()).unwrap_err();
         assert!(notes[0].message.len() < 400, "{}", notes[0].message.len());
-    }
-
-    #[test]
-    fn v6_a_type_that_does_not_exist_is_told_what_to_write_instead() {
-        let text = r#"{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":["dict","null"]},
-            "c":{"type":"any"},"d":{"type":"colour"},"type":{"type":"string"}}}"#;
-        let notes = Schema::compile(json(text), &SchemaOptions::default()).unwrap_err();
-        assert_eq!(
-            notes.iter().map(|note| format!("{} {} {}", note.code, note.path, note.message)).collect::<Vec<_>>(),
-            [
-                "broken_schema /type `OBJECT` is no type of JSON Schema: write `object`",
-                "broken_schema /properties/a/type `STRING` is no type of JSON Schema: write `string`",
-                "broken_schema /properties/b/type `dict` is no type of JSON Schema: write `object`",
-                "broken_schema /properties/c/type `any` is no type of JSON Schema: leave `type` out to allow any value",
-                "broken_schema /properties/d/type `colour` is no type of JSON Schema: write one of null, boolean, number, \
-                 integer, string, array, object",
-            ]
-        );
     }
 
     #[test]
@@ -348,7 +372,8 @@ pub(crate) mod tests {
     fn v1_formats_are_asserted_unless_turned_off() {
         let text = r#"{"format":"date-time"}"#;
         assert!(!schema(text).is_valid(&json("\"yesterday\"")));
-        let (loose, _) = Schema::compile(json(text), &SchemaOptions { formats: false }).unwrap();
+        let (loose, _) =
+            Schema::compile(json(text), &SchemaOptions { formats: false, ..SchemaOptions::default() }).unwrap();
         assert!(loose.is_valid(&json("\"yesterday\"")));
     }
 }

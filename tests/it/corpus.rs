@@ -5,6 +5,7 @@
 
 mod calls;
 mod negatives;
+mod registration;
 mod schemas;
 mod suite;
 mod texts;
@@ -58,9 +59,13 @@ impl SchemaLine<'_> {
 
     /// Its contract: strict, and echoed.
     fn contract(&self) -> String {
+        self.contract_under("strict")
+    }
+
+    fn contract_under(&self, profile: &str) -> String {
         let (name, schema) = (Json::from(self.name().as_str()).to_text(), self.schema.get());
         format!(
-            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"strict"}},"execute":{{"echo":{{}}}}}}"#
+            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"{profile}"}},"execute":{{"echo":{{}}}}}}"#
         )
     }
 }

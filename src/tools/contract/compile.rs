@@ -83,7 +83,8 @@ fn assemble(
     }
     let block = contract.arguments.take().unwrap_or_default().or(terms.defaults.arguments.clone().unwrap_or_default());
     let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
-    let options = SchemaOptions { formats: arguments.formats };
+    let profile = arguments.profile.unwrap_or(terms.profile);
+    let options = SchemaOptions { formats: arguments.formats, normalise: profile == Profile::Safe };
     let input = schemas::input(&mut contract, options, &mut remarks);
     let output = schemas::output(&mut contract, options, &mut remarks);
     let shim = shim(&contract, &mut remarks);
@@ -139,8 +140,8 @@ mod tests {
         call::Mode,
         json::Pointer,
         tools::{
-            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Received, Status,
-            load_document,
+            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Profile, Received,
+            Status, load_document,
         },
     };
 
@@ -320,6 +321,32 @@ mod tests {
             assert_eq!((note.code, note.path.to_string()), ("root_not_object", path.to_owned()), "{schema}");
         }
         tool(r#"{"name":"t","parameters":{"type":["object","null"]}}"#);
+    }
+
+    #[test]
+    fn v6_foreign_schemas_are_judged_under_the_profile_of_their_contract_or_else_of_the_booth() {
+        let status = |own: &str, profile: Profile| {
+            let text = format!(r#"{{"name":"t","parameters":{{"type":"OBJECT"}},"arguments":{{{own}}}}}"#);
+            load_document(text.as_bytes(), &LoadOptions { profile, ..LoadOptions::default() }).reports[0].status
+        };
+        for (own, of_booth, expected) in [
+            ("", Profile::Strict, Status::Quarantined),
+            ("", Profile::Safe, Status::AcceptedWithWarning),
+            ("", Profile::Pi, Status::Quarantined),
+            (r#""profile":"strict""#, Profile::Safe, Status::Quarantined),
+            (r#""profile":"safe""#, Profile::Strict, Status::AcceptedWithWarning),
+            (r#""profile":"pi""#, Profile::Safe, Status::Quarantined),
+        ] {
+            assert_eq!(status(own, of_booth), expected, "{own} {of_booth:?}");
+        }
+    }
+
+    #[test]
+    fn v2_a_root_that_is_no_object_hides_no_other_fault() {
+        let report =
+            &load(r#"{"name":"t","parameters":{"type":"string","properties":{"a":{"pattern":"("}}}}"#).reports[0];
+        let found: Vec<_> = report.notes.iter().map(|note| note.path.to_string()).collect();
+        assert_eq!(found, ["/type", "/properties/a/pattern"]);
     }
 
     #[test]

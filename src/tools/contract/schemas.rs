@@ -22,6 +22,10 @@ pub(super) fn input(contract: &mut Contract, options: SchemaOptions, remarks: &m
     let base = Pointer::root().join(key);
     if let Some(note) = root_is_no_object(&source) {
         remarks.extend_inside(&base, vec![note]);
+        // What else is wrong is said in one go.
+        if source.as_object().is_some() {
+            compile(&base, source, options, remarks, Remarks::extend_inside);
+        }
         return None;
     }
     if source.as_object().is_some_and(Object::is_empty) {
