@@ -4,11 +4,11 @@
 //! tests say so and pass.
 
 mod calls;
+mod field;
 mod negatives;
 mod registration;
 mod schemas;
 mod suite;
-mod texts;
 
 use std::{
     collections::{BTreeMap, HashSet},
