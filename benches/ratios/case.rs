@@ -48,10 +48,10 @@ pub(crate) fn write_listing(file: &Path, count: u32) -> Result<()> {
     let loaded = load_paths(&[folder.path().to_owned()], &LoadOptions::default())?;
     let Some(Entry::Served(first)) = loaded.catalog.get(&tool(0)) else { bail!("report_bug.yaml does not serve") };
     let description = first.description.as_deref().context("report_bug.yaml has a description")?;
-    let schema = first.input.source().to_text();
+    let schema = first.input.text();
     let mut listing = String::from(r#"{"defaults":{"execute":{"echo":{}}},"tools":["#);
     for number in 0..count {
-        let (comma, name, schema) = (if number > 0 { "," } else { "" }, tool(number), distinct(&schema, number));
+        let (comma, name, schema) = (if number > 0 { "," } else { "" }, tool(number), distinct(schema, number));
         write!(listing, r#"{comma}{{"name":"{name}","description":"{description}","inputSchema":{schema}}}"#)?;
     }
     Ok(fs::write(file, listing + "]}")?)

@@ -14,7 +14,7 @@ use jsonschema::{Validator, error::ValidationErrorKind};
 
 use budget::Budget;
 
-use super::{Schema, exact::Exact, reference::Reference, structure};
+use super::{compiled::Compiled, exact::Exact, proven::Engine, reference::Reference, structure};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
@@ -68,7 +68,7 @@ impl Explanation {
 }
 
 /// Explains why the schema refuses the value.
-pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
+pub(super) fn explain(schema: &Compiled, value: &Json) -> Explanation {
     let mut walk = Walk {
         schema,
         depth: 0,
@@ -77,9 +77,9 @@ pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
         leaves: HashMap::new(),
     };
     let mut explanation =
-        walk.at(&Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() });
+        walk.at(&Spot { schema: schema.source(), schema_path: Pointer::root(), value, path: Pointer::root() });
     if explanation.is_empty() {
-        let spot = Spot { schema: &schema.source, schema_path: Pointer::root(), value, path: Pointer::root() };
+        let spot = Spot { schema: schema.source(), schema_path: Pointer::root(), value, path: Pointer::root() };
         explanation.push(spot.violation("", "does not satisfy the schema", "a value that satisfies the schema"));
     }
     explanation
@@ -122,7 +122,7 @@ impl<'a> Spot<'a> {
 }
 
 struct Walk<'a> {
-    schema: &'a Schema,
+    schema: &'a Compiled,
     /// How far down the walk is.
     depth: usize,
     steps: Budget,
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
             found.append(self.at(&target));
         }
         // Up to draft 7 a reference stands alone.
-        if keywords.contains_key("$ref") && self.schema.dialect <= super::Dialect::Draft7 {
+        if keywords.contains_key("$ref") && self.schema.dialect() <= super::Dialect::Draft7 {
             return;
         }
         if let Some(violation) = leaf::wrong_type(keywords, spot) {
@@ -297,14 +297,10 @@ impl<'a> Walk<'a> {
         if !self.steps.take() {
             return true;
         }
-        let (dialect, options) = (self.schema.dialect, self.schema.options);
+        let (dialect, options) = (self.schema.dialect(), self.schema.options);
         let validator = self.leaves.entry(key).or_insert_with(|| {
             let schema = Json::object([(key.0, held())]);
-            dialect
-                .options(options)
-                .with_pattern_options(jsonschema::PatternOptions::fancy_regex().backtrack_limit(super::BACKTRACK_LIMIT))
-                .build(&structure::to_value(&schema, dialect))
-                .ok()
+            Engine::Backtracking.building(dialect, options).build(&structure::to_value(&schema, dialect)).ok()
         });
         validator.as_ref().is_none_or(|validator| validator.is_valid(value))
     }

@@ -52,7 +52,7 @@ fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Expl
     }
     // Draft 4 does not know `const`.
     if let Some(only) =
-        keywords.get("const").filter(|only| walk.schema.dialect >= Dialect::Draft6 && *only != spot.value)
+        keywords.get("const").filter(|only| walk.schema.dialect() >= Dialect::Draft6 && *only != spot.value)
     {
         let expected = short(only);
         found.push(spot.violation("const", format!("expected {expected}"), expected));
