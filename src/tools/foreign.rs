@@ -93,12 +93,12 @@ impl Entry<'_> {
 pub(super) const TOOLS: &str = "tools";
 
 /// Finds out what a document is, and the contracts in it. `unread` are entries that were split off the list that it is or has.
-pub(super) fn listing<'t>(document: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
+pub(super) fn listing(document: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     let first_line = document.lines.line;
     Listing { first_line, ..sorted(document, unread) }
 }
 
-fn sorted<'t>(mut document: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
+fn sorted(mut document: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     match &document.value {
         Json::Array(_) => entries(document, unread, true),
         Json::Object(members) if members.contains_key("jsonrpc") => match document.remove("result") {
@@ -132,7 +132,7 @@ fn fatal<'t>(document: &Marked, code: &'static str, path: &Pointer, message: &st
     Listing { notes: vec![note], ..Listing::default() }
 }
 
-fn mcp_result<'t>(mut result: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
+fn mcp_result(mut result: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     let path = Pointer::root().join(TOOLS);
     let line = result.line(&Pointer::root().join("nextCursor"));
     let goes_on = result.value.get("nextCursor").is_some_and(|cursor| *cursor != Json::Null);
@@ -147,7 +147,7 @@ fn mcp_result<'t>(mut result: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
     listing
 }
 
-fn tools_file<'t>(mut file: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
+fn tools_file(mut file: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     let known = FORMAT.keys_of("/$defs/ToolsFile");
     let mut unknown = Notes::default();
     for key in file.value.as_object().into_iter().flat_map(Object::keys) {
@@ -169,7 +169,7 @@ fn tools_file<'t>(mut file: Marked, unread: Vec<Item<'t>>) -> Listing<'t> {
     Listing { defaults, ..listing }
 }
 
-fn entries<'t>(tools: Marked, unread: Vec<Item<'t>>, foreign: bool) -> Listing<'t> {
+fn entries(tools: Marked, unread: Vec<Item<'_>>, foreign: bool) -> Listing<'_> {
     match tools.into_items() {
         Ok(items) => {
             let (mut entries, mut others, mut last_line) = (Vec::new(), 0, 0);

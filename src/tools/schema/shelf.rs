@@ -58,7 +58,7 @@ impl Default for Schemas {
 
 impl Schemas {
     /// Schemas whose compiled forms may take that many bytes, as far as they can be told.
-    fn with_capacity(capacity: usize) -> Self {
+    pub fn with_capacity(capacity: usize) -> Self {
         Self(Arc::new(Shelf {
             hasher: ahash::RandomState::new(),
             known: Mutex::default(),
@@ -90,12 +90,15 @@ impl Shelf {
     }
 
     fn take(self: &Arc<Self>, hash: u64, proven: Proven) -> Arc<Shared> {
-        let shelf = Arc::clone(self);
-        let shared =
-            Shared { proven, compiled: ArcSwapOption::empty(), was_asked: AtomicBool::new(false), hash, shelf };
-        let shared = Arc::new(shared);
-        lock(&self.known).insert(hash, Arc::downgrade(&shared));
-        shared
+        let new = Arc::new(Shared {
+            proven,
+            compiled: ArcSwapOption::empty(),
+            was_asked: AtomicBool::new(false),
+            hash,
+            shelf: Arc::clone(self),
+        });
+        lock(&self.known).insert(hash, Arc::downgrade(&new));
+        new
     }
 
     /// Takes in a form that was made, and drops as many of the others as the capacity asks for: first those that were not asked
@@ -126,7 +129,9 @@ impl Shelf {
         }
         // Only now, when the lock is free: either may be the last to be let go.
         drop(asked);
-        dropped.into_iter().for_each(|shared| shared.compiled.store(None));
+        for shared in dropped {
+            shared.compiled.store(None);
+        }
     }
 }
 
@@ -177,3 +182,125 @@ impl PartialEq for Schemas {
 }
 
 impl Eq for Schemas {}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::tools::{LoadOptions, load_document, schema::tests::json};
+
+    fn schema(schemas: &Schemas, text: &str) -> Arc<Shared> {
+        schemas.compile(&json(text), SchemaOptions::default()).unwrap().0.0
+    }
+
+    fn known(schemas: &Schemas) -> usize {
+        lock(&schemas.0.known).len()
+    }
+
+    /// Which of them have a compiled form.
+    fn compiled(shared: &[Arc<Shared>]) -> Vec<bool> {
+        shared.iter().map(|shared| shared.compiled.load().is_some()).collect()
+    }
+
+    /// One for each number: valid is only the number itself.
+    fn numbers(schemas: &Schemas, count: usize) -> Vec<Arc<Shared>> {
+        (0..count).map(|number| schema(schemas, &format!(r#"{{"const":{number},"pattern":"^a"}}"#))).collect()
+    }
+
+    fn accepts(shared: &Arc<Shared>, number: usize) -> bool {
+        let value = json(&number.to_string());
+        shared.ask(|compiled| compiled.is_valid(&value))
+    }
+
+    #[test]
+    fn v2_equal_schemas_are_one_and_are_freed_with_the_last_who_has_them() {
+        let schemas = Schemas::default();
+        let one = schema(&schemas, r#"{"type":"object","x":1.0}"#);
+        assert!(Arc::ptr_eq(&one, &schema(&schemas, r#"{ "type": "object", "x": 1.0 }"#)));
+        // The order of keys is that of the violations, and a number is shown as it was spelled.
+        for other in [r#"{"x":1.0,"type":"object"}"#, r#"{"type":"object","x":1}"#] {
+            assert!(!Arc::ptr_eq(&one, &schema(&schemas, other)), "{other}");
+        }
+        let loose = schemas.compile(&json(r#"{"type":"object","x":1.0}"#), SchemaOptions { formats: false });
+        assert!(!Arc::ptr_eq(&one, &loose.unwrap().0.0));
+        assert_eq!(known(&schemas), 1);
+        drop(one);
+        assert_eq!(known(&schemas), 0);
+    }
+
+    #[test]
+    fn v2_whoever_sends_an_equal_contract_reads_the_same_remarks() {
+        let options = LoadOptions::default();
+        let contract = r#"{"name":"t","parameters":{"properties":{"a":{"type":"string","default":1,"pattern":"(?=a)"},
+            "b":{"items":[{}]}}}}"#;
+        let loaded: Vec<_> = (0..100).map(|_| load_document(contract.as_bytes(), &options)).collect();
+        let codes: Vec<_> = loaded[0].reports[0].notes.iter().map(|note| note.code).collect();
+        assert_eq!(codes, ["older_dialect", "broken_default", "backtracking_pattern"]);
+        assert!(loaded.iter().all(|another| another.reports == loaded[0].reports));
+        assert_eq!(known(&options.schemas), 1);
+    }
+
+    #[test]
+    fn f10_what_was_compiled_to_be_proven_is_not_kept() {
+        let schemas = Schemas::default();
+        assert_eq!(compiled(&numbers(&schemas, 3)), [false; 3]);
+    }
+
+    #[test]
+    fn f10_compiled_forms_stay_under_their_cap_and_judge_the_same_when_they_are_made_again() {
+        let schemas = Schemas::with_capacity(0);
+        let all = numbers(&schemas, 5);
+        for _ in 0..3 {
+            for (number, shared) in all.iter().enumerate() {
+                assert!(accepts(shared, number) && !accepts(shared, number + 1));
+                assert_eq!(compiled(&all).iter().filter(|is_there| **is_there).count(), 1, "the last one stays");
+            }
+        }
+    }
+
+    #[test]
+    fn f10_a_schema_that_is_asked_stays_while_others_come_and_go() {
+        let size = numbers(&Schemas::default(), 1)[0].proven.compiled_bytes();
+        let schemas = Schemas::with_capacity(5 * size - 1);
+        let all = numbers(&schemas, 100);
+        for (number, shared) in all.iter().enumerate() {
+            assert!(accepts(&all[0], 0) && accepts(shared, number));
+            assert!(accepts(&all[0], 0));
+        }
+        let kept: Vec<_> =
+            compiled(&all).iter().enumerate().filter(|(_, is_there)| **is_there).map(|(at, _)| at).collect();
+        assert_eq!((kept.len(), kept[0], kept[3]), (4, 0, 99), "{kept:?}");
+    }
+
+    #[test]
+    fn f10_schemas_that_are_gone_leave_their_room_to_others() {
+        let schemas = Schemas::default();
+        for _ in 0..1_000 {
+            assert!(accepts(&numbers(&schemas, 1)[0], 0));
+        }
+        let kept = lock(&schemas.0.compiled);
+        let counted: usize = kept.queue.iter().map(|(_, size)| size).sum();
+        assert!(kept.bytes <= CAPACITY && kept.bytes == counted, "{} of {counted}", kept.bytes);
+        assert!(kept.queue.len() < 1_000, "{}", kept.queue.len());
+    }
+
+    #[test]
+    fn v2_threads_that_ask_while_forms_are_dropped_are_answered_right() {
+        let schemas = Schemas::with_capacity(0);
+        let all = numbers(&schemas, 20);
+        thread::scope(|scope| {
+            for start in 0..4 {
+                let all = &all;
+                scope.spawn(move || {
+                    for turn in 0..50 {
+                        let number = (start * 7 + turn * 3) % all.len();
+                        assert!(accepts(&all[number], number) && !accepts(&all[number], number + 1));
+                    }
+                });
+            }
+        });
+        drop(all);
+        assert_eq!(known(&schemas), 0);
+    }
+}
