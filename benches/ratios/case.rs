@@ -10,6 +10,7 @@ use toolbooth::{
 };
 
 const CONTRACT: &str = include_str!("../case/report_bug.yaml");
+const UNION: &str = include_str!("../case/draw.yaml");
 const ARGUMENTS: &str = include_str!("../case/arguments.json");
 /// What the goals were set with.
 const ARGUMENT_BYTES: usize = 391;
@@ -41,6 +42,11 @@ pub(crate) fn write_folder(folder: &Path, count: u32, executor: &str) -> Result<
     Ok(())
 }
 
+/// Writes the contract of a tool with a union.
+pub(crate) fn write_union(folder: &Path) -> Result<()> {
+    Ok(fs::write(folder.join("draw.yaml"), UNION)?)
+}
+
 /// Writes one file of tools, in JSON, as a server of the Model Context Protocol lists them.
 pub(crate) fn write_listing(file: &Path, count: u32) -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -62,6 +68,12 @@ pub(crate) fn arguments() -> Result<Bytes> {
     let arguments = Bytes::from_static(ARGUMENTS.trim_end().as_bytes());
     ensure!(arguments.len() == ARGUMENT_BYTES, "arguments.json has {} bytes", arguments.len());
     Ok(arguments)
+}
+
+/// The arguments with a part of them replaced.
+pub(crate) fn arguments_with(part: &str, other: &str) -> Result<Bytes> {
+    ensure!(ARGUMENTS.contains(part), "arguments.json has no {part}");
+    Ok(ARGUMENTS.trim_end().replace(part, other).into())
 }
 
 /// A batch of so many calls, each to the next of so many tools.
