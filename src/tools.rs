@@ -6,6 +6,7 @@ mod contract;
 mod executor_spec;
 mod foreign;
 mod load;
+mod redaction;
 mod report;
 mod resolve;
 mod schema;

@@ -52,7 +52,7 @@ pub(super) fn validate(
 
 /// The violations are those of the converted value; the received block shows what was sent.
 fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Refusal {
-    let explanation = tool.input.explain(value);
+    let explanation = tool.without_secrets_in(tool.input.explain(value), value);
     let received = trace.received.as_deref().unwrap_or(value);
     let text = wording::invalid_arguments(tool, &explanation, received, value);
     let reason = if explanation.undecided { Reason::PatternLimit } else { Reason::Schema };

@@ -28,7 +28,7 @@ pub(in crate::tools) use compiled::Compiled;
 pub use dialect::Dialect;
 pub use explain::Explanation;
 pub(in crate::tools) use parts::Judge;
-pub(in crate::tools) use reference::{Document, Reference};
+pub(in crate::tools) use reference::Reference;
 pub use secret::HIDDEN;
 pub use shelf::Schemas;
 use shelf::Shared;
@@ -83,13 +83,14 @@ impl Schema {
         self.0.ask(question)
     }
 
-    /// The value without what the schema marks as `writeOnly` (rule E3).
-    pub fn without_secrets(&self, value: &Json) -> Json {
-        if self.0.proven.has_secrets {
-            self.0.ask(|compiled| secret::without_secrets(compiled.document(), value))
-        } else {
-            value.clone()
-        }
+    /// Whether the schema marks anything as `writeOnly` (rule E3).
+    pub(in crate::tools) fn has_secrets(&self) -> bool {
+        self.0.proven.has_secrets
+    }
+
+    /// The value without what the schema marks, and without what nothing in it declares, which may be the same in another place.
+    pub(in crate::tools) fn without_secrets(&self, value: &Json) -> Json {
+        self.0.ask(|compiled| secret::without_secrets(compiled.document(), value))
     }
 
     /// The schema as its author wrote it, as compact text.

@@ -19,7 +19,7 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return,
     };
-    let Some(schema) = keywords.get(keyword).filter(|_| walk.schema.dialect >= Dialect::Draft201909) else { return };
+    let Some(schema) = keywords.get(keyword).filter(|_| walk.schema.dialect() >= Dialect::Draft201909) else { return };
     let mut seen = Seen::default();
     seen.beside(walk, keywords, spot);
     for (step, value) in parts.into_iter().filter(|(step, _)| !seen.has(step)) {
@@ -92,7 +92,7 @@ impl Seen {
         self.all |= keywords.contains_key(rest);
         self.steps.extend((0..list(keywords, tuple).len()).map(|at| at.to_string()));
         // Only in 2020-12 does `contains` count as having looked.
-        if let Some(schema) = keywords.get("contains").filter(|_| walk.schema.dialect >= Dialect::Draft202012) {
+        if let Some(schema) = keywords.get("contains").filter(|_| walk.schema.dialect() >= Dialect::Draft202012) {
             for (at, item) in items.iter().enumerate() {
                 let step = at.to_string();
                 if walk.accepts(&spot.inside(schema, &["contains"], item, &step)) {
