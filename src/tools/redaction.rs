@@ -5,7 +5,7 @@
 
 use super::{Explanation, HIDDEN, Tool};
 use crate::{
-    json::{Json, Pointer},
+    json::{Json, ParseError, ParseErrorKind, Pointer},
     refusal::Violation,
 };
 
@@ -37,6 +37,18 @@ impl Tool {
         let violations = explanation.violations.into_iter();
         let violations = violations.map(|violation| self.redacted(violation, arguments, &shown)).collect();
         Explanation { violations, ..explanation }
+    }
+
+    /// Why a text is not arguments, without the names in it, which nobody can tell from secrets before it is read.
+    pub fn without_names_in(&self, error: ParseError) -> ParseError {
+        if !self.has_secrets() {
+            return error;
+        }
+        let kind = match error.kind {
+            ParseErrorKind::DuplicateKey(_) => ParseErrorKind::DuplicateKey(HIDDEN.into()),
+            kind => kind,
+        };
+        ParseError { kind, path: Pointer::root(), ..error }
     }
 
     fn has_secrets(&self) -> bool {
