@@ -149,7 +149,7 @@ impl Json {
 
     /// Compact JSON text: nothing between tokens, keys in their order, numbers as they were spelled.
     pub fn to_text(&self) -> String {
-        print::compact(self)
+        print::compact(self, print::Style::Exact)
     }
 
     /// JSON text with two spaces of indentation, for people and models.
@@ -159,7 +159,17 @@ impl Json {
 
     /// As many whole lines of the text for people and models as fit, and how many more there are.
     pub fn to_pretty_lines(&self, max_bytes: usize) -> (String, usize) {
-        print::pretty_lines(self, max_bytes)
+        print::pretty_lines(self, max_bytes, print::Style::Exact)
+    }
+
+    /// Compact text as `JSON.stringify(value)` prints it.
+    pub fn to_javascript_text(&self) -> String {
+        print::compact(self, print::Style::JavaScript)
+    }
+
+    /// The same lines as `JSON.stringify(value, null, 2)` prints them: numbers in JavaScript's spelling, and fewer escapes.
+    pub fn to_javascript_lines(&self, max_bytes: usize) -> (String, usize) {
+        print::pretty_lines(self, max_bytes, print::Style::JavaScript)
     }
 
     /// The compact text, if it has no more bytes than this; else its beginning, which is right up to there and a little longer.

@@ -22,7 +22,7 @@ use crate::{
 #[doc(no_inline)]
 pub use crate::document::{Note, Place, Severity};
 pub use catalog::{Catalog, Entry};
-pub use coercion::{Swallowed, converted, open_envelope, swallowed_parameter, tidied};
+pub use coercion::{Swallowed, converted, converted_as_pi, open_envelope, swallowed_parameter, tidied};
 pub use contract::contract_schema;
 pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
 pub use load::{Author, LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
@@ -70,6 +70,13 @@ pub struct Tool {
     pub kept: Json,
     /// What became of the contract.
     pub report: ContractReport,
+}
+
+impl Tool {
+    /// Whether there are arguments that are never shown (rule E3).
+    pub fn has_secrets(&self) -> bool {
+        !self.arguments.sensitive.is_empty() || self.input.has_secrets()
+    }
 }
 
 /// What may be done to arguments so that they satisfy their schema.

@@ -1,9 +1,11 @@
 //! All text that the booth itself writes for a model, in one place (rules P10 and E1 to E4).
 
 mod invalid;
+mod pi;
 mod plain;
 
 pub use invalid::invalid_arguments;
+pub use pi::*;
 pub use plain::*;
 
 use crate::json::Json;

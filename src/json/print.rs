@@ -4,32 +4,51 @@ use std::fmt::Write as _;
 
 use super::{Json, Number, scan::position};
 
+/// How text is written.
+#[derive(Clone, Copy)]
+struct Print {
+    /// It stops soon after so many.
+    max_bytes: usize,
+    style: Style,
+}
+
+/// Two ways to write the same value.
+#[derive(Clone, Copy)]
+pub(super) enum Style {
+    /// Numbers as they were spelled, and nothing that a reader could take for the end of a line.
+    Exact,
+    /// What `JSON.stringify` writes, but with all digits of a number.
+    JavaScript,
+}
+
+const WHOLE: Print = Print { max_bytes: usize::MAX, style: Style::Exact };
+
 /// Compact text.
-pub(super) fn compact(value: &Json) -> String {
+pub(super) fn compact(value: &Json, style: Style) -> String {
     let mut out = String::new();
-    write_compact(&mut out, value, usize::MAX);
+    write_compact(&mut out, value, Print { style, ..WHOLE });
     out
 }
 
 /// The beginning of the compact text, which is not made further than that.
 pub(super) fn compact_start(value: &Json, max_bytes: usize) -> String {
     let mut out = String::new();
-    write_compact(&mut out, value, max_bytes);
+    write_compact(&mut out, value, Print { max_bytes, ..WHOLE });
     out
 }
 
 /// Text with two spaces of indentation, as `JSON.stringify(value, null, 2)` prints it.
 pub(super) fn pretty(value: &Json) -> String {
     let mut out = String::new();
-    write_pretty(&mut out, value, 0, usize::MAX);
+    write_pretty(&mut out, value, 0, WHOLE);
     out
 }
 
 /// As many whole lines of the pretty text as fit, and how many more there are. Nothing else is made of it: indentation alone
 /// can make the text hundreds of times as large as the value.
-pub(super) fn pretty_lines(value: &Json, max_bytes: usize) -> (String, usize) {
+pub(super) fn pretty_lines(value: &Json, max_bytes: usize, style: Style) -> (String, usize) {
     let mut out = String::new();
-    write_pretty(&mut out, value, 0, max_bytes);
+    write_pretty(&mut out, value, 0, Print { max_bytes, style });
     if out.len() <= max_bytes {
         return (out, 0);
     }
@@ -56,23 +75,25 @@ pub(super) fn canonical(value: &Json) -> String {
     out
 }
 
-/// Stops soon after `max_bytes`.
-fn write_compact(out: &mut String, value: &Json, max_bytes: usize) {
+fn write_compact(out: &mut String, value: &Json, print: Print) {
     match value {
-        _ if out.len() > max_bytes => {}
+        _ if out.len() > print.max_bytes => {}
         Json::Array(items) => {
-            separated(out, ('[', ']'), max_bytes, items.iter(), |out, value| write_compact(out, value, max_bytes));
+            separated(out, ('[', ']'), print.max_bytes, items.iter(), |out, value| write_compact(out, value, print));
         }
         Json::Object(members) => {
-            separated(out, ('{', '}'), max_bytes, members.iter(), |out, (name, value)| {
-                write_string(out, name, max_bytes);
+            separated(out, ('{', '}'), print.max_bytes, members.iter(), |out, (name, value)| {
+                write_string(out, name, print);
                 out.push(':');
-                write_compact(out, value, max_bytes);
+                write_compact(out, value, print);
             });
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, max_bytes, Number::write_to);
-        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => match print.style {
+            Style::Exact => write_scalar(out, value, print, Number::write_to),
+            Style::JavaScript => {
+                write_scalar(out, value, print, |out, number| out.push_str(&number.to_ecmascript()));
+            }
+        },
     }
 }
 
@@ -83,13 +104,13 @@ fn write_canonical(out: &mut String, value: &Json) {
             let mut sorted: Vec<_> = members.iter().collect();
             sorted.sort_unstable_by_key(|(name, _)| *name);
             separated(out, ('{', '}'), usize::MAX, sorted.into_iter(), |out, (name, value)| {
-                write_string(out, name, usize::MAX);
+                write_string(out, name, WHOLE);
                 out.push(':');
                 write_canonical(out, value);
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, usize::MAX, |out, number| out.push_str(&number.canonical()));
+            write_scalar(out, value, WHOLE, |out, number| out.push_str(&number.canonical()));
         }
     }
 }
@@ -116,37 +137,35 @@ fn separated<T>(
     }
 }
 
-/// Stops soon after `max_bytes`.
-fn write_pretty(out: &mut String, value: &Json, depth: usize, max_bytes: usize) {
+fn write_pretty(out: &mut String, value: &Json, depth: usize, print: Print) {
     match value {
-        _ if out.len() > max_bytes => {}
+        _ if out.len() > print.max_bytes => {}
         Json::Array(items) if !items.is_empty() => {
             out.push('[');
             for (position, item) in items.iter().enumerate() {
-                if out.len() > max_bytes {
+                if out.len() > print.max_bytes {
                     return;
                 }
                 new_line(out, position, depth + 1);
-                write_pretty(out, item, depth + 1, max_bytes);
+                write_pretty(out, item, depth + 1, print);
             }
             close_line(out, depth, ']');
         }
         Json::Object(members) if !members.is_empty() => {
             out.push('{');
             for (position, (name, value)) in members.iter().enumerate() {
-                if out.len() > max_bytes {
+                if out.len() > print.max_bytes {
                     return;
                 }
                 new_line(out, position, depth + 1);
-                write_string(out, name, max_bytes);
+                write_string(out, name, print);
                 out.push_str(": ");
-                write_pretty(out, value, depth + 1, max_bytes);
+                write_pretty(out, value, depth + 1, print);
             }
             close_line(out, depth, '}');
         }
-        Json::Array(_) | Json::Object(_) => write_compact(out, value, max_bytes),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-            write_scalar(out, value, max_bytes, Number::write_to);
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
+            write_compact(out, value, print);
         }
     }
 }
@@ -162,18 +181,18 @@ fn close_line(out: &mut String, depth: usize, bracket: char) {
     out.push(bracket);
 }
 
-fn write_scalar(out: &mut String, value: &Json, max_bytes: usize, spell: impl Fn(&mut String, &Number)) {
+fn write_scalar(out: &mut String, value: &Json, print: Print, spell: impl Fn(&mut String, &Number)) {
     match value {
         Json::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Json::Number(number) => spell(out, number),
-        Json::String(text) => write_string(out, text, max_bytes),
+        Json::String(text) => write_string(out, text, print),
         Json::Null | Json::Array(_) | Json::Object(_) => out.push_str("null"),
     }
 }
 
-/// A text that alone is longer than `max_bytes` is not written to its end.
-fn write_string(out: &mut String, text: &str, max_bytes: usize) {
-    let mut rest = text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text);
+/// A text that alone is longer than what is written is not written to its end.
+fn write_string(out: &mut String, text: &str, print: Print) {
+    let mut rest = text.get(..text.floor_char_boundary(print.max_bytes)).unwrap_or(text);
     out.reserve(rest.len() + 2);
     out.push('"');
     while let Some(at) = position(rest, may_need_escape) {
@@ -181,7 +200,7 @@ fn write_string(out: &mut String, text: &str, max_bytes: usize) {
         out.push_str(plain);
         let mut letters = from.chars();
         match letters.next() {
-            Some(letter) if needs_escape(letter) => write_escape(out, letter),
+            Some(letter) if print.style.escapes(letter) => write_escape(out, letter),
             Some(letter) => out.push(letter),
             None => {}
         }
@@ -198,9 +217,15 @@ fn may_need_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_85 | FIRST_OF_2028)
 }
 
-/// What JSON wants escaped, and the three characters that some readers take for the end of a line.
-fn needs_escape(letter: char) -> bool {
-    matches!(letter, '"' | '\\' | ..' ' | '\u{85}' | '\u{2028}' | '\u{2029}')
+impl Style {
+    /// What JSON wants escaped; and the three characters that some readers take for the end of a line.
+    fn escapes(self, letter: char) -> bool {
+        match letter {
+            '"' | '\\' | ..' ' => true,
+            '\u{85}' | '\u{2028}' | '\u{2029}' => matches!(self, Self::Exact),
+            _ => false,
+        }
+    }
 }
 
 fn write_escape(out: &mut String, letter: char) {
@@ -237,6 +262,15 @@ mod tests {
             value(r#"{"a":[1,{"b":[]}],"c":{}}"#).to_pretty_text(),
             "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}"
         );
+    }
+
+    #[test]
+    fn what_javascript_prints_is_printed_for_whoever_expects_it() {
+        let value = value("{\"a\":[1.0,1e21,\"\u{2028}\\u0007\"]}");
+        let (text, more) = value.to_javascript_lines(1_000);
+        assert_eq!(text, "{\n  \"a\": [\n    1,\n    1e+21,\n    \"\u{2028}\\u0007\"\n  ]\n}");
+        assert_eq!(more, 0);
+        assert_eq!(value.to_javascript_text(), "{\"a\":[1,1e+21,\"\u{2028}\\u0007\"]}");
     }
 
     #[test]

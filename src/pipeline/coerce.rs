@@ -27,17 +27,21 @@ pub(super) fn suspect(tool: &Tool, profile: Profile, prepared: &Json) -> Result<
 
 /// What the schema refuses, converted as far as the profile allows.
 pub(super) fn converted(tool: &Tool, profile: Profile, refused: SharedJson, trace: &mut Trace) -> SharedJson {
-    match profile {
-        Profile::Safe => changed(tools::converted(&tool.input, &tool.arguments, &refused), trace).unwrap_or(refused),
-        Profile::Strict | Profile::Pi => refused,
-    }
+    let converted = match profile {
+        Profile::Strict => None,
+        Profile::Safe => tools::converted(&tool.input, &tool.arguments, &refused),
+        Profile::Pi => tools::converted_as_pi(&tool.input, &refused),
+    };
+    changed(converted, trace).unwrap_or(refused)
 }
 
 /// Integers spelled as such, and defaults filled in: the changes that valid arguments take, too.
 pub(super) fn tidied(tool: &Tool, profile: Profile, value: SharedJson, trace: &mut Trace) -> SharedJson {
     match profile {
-        Profile::Safe => changed(tools::tidied(&tool.input, &tool.arguments, &value), trace).unwrap_or(value),
-        Profile::Strict | Profile::Pi => value,
+        Profile::Strict => value,
+        Profile::Safe | Profile::Pi => {
+            changed(tools::tidied(&tool.input, &tool.arguments, &value), trace).unwrap_or(value)
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Stage 2: the model's text becomes one JSON object (rule P3).
 
+mod pi;
+
 use bytes::Bytes;
 
 use crate::{
@@ -19,6 +21,9 @@ pub(super) fn parse(
     trace: &mut Trace,
 ) -> Result<SharedJson, Box<Refusal>> {
     let limits = ParseLimits { allow_nul: tool.arguments.allow_nul, ..limits.clone() };
+    if profile == Profile::Pi {
+        return pi::parse(tool, text, &limits, trace);
+    }
     let value = if text.trim_ascii().is_empty() {
         Json::Null.into()
     } else {
@@ -50,7 +55,7 @@ fn read(profile: Profile, text: &Bytes, limits: &ParseLimits, trace: &mut Trace)
 fn malformed(tool: &Tool, profile: Profile, error: &ParseError) -> Refusal {
     let reason = match &error.kind {
         // Profile `strict` makes no difference between a text that is wrong and one that is cut.
-        ParseErrorKind::Truncated if profile == Profile::Safe => Reason::Truncated,
+        ParseErrorKind::Truncated if profile != Profile::Strict => Reason::Truncated,
         ParseErrorKind::MultipleObjects => Reason::MultipleObjects,
         ParseErrorKind::Syntax(_)
         | ParseErrorKind::Backslash

@@ -44,17 +44,27 @@ pub(super) fn validate(
     let value = coerce::tidied(&tool, profile, converted, trace);
     // What nobody changed was judged.
     if !(if value.is_same(&prepared) { is_valid } else { tool.input.is_valid(&value) }) {
-        return Err(refuse(&tool, &value, trace).into());
+        return Err(refuse(&tool, profile, &value, trace).into());
     }
     trace.arguments = Some(value.clone());
     Ok(ValidArguments { tool, value })
 }
 
 /// The violations are those of the converted value; the received block shows what was sent.
-fn refuse(tool: &Tool, value: &Json, trace: &Trace) -> Refusal {
-    let explanation = tool.without_secrets_in(tool.input.explain(value), value);
+pub(super) fn refuse(tool: &Tool, profile: Profile, value: &Json, trace: &Trace) -> Refusal {
     let received = trace.received.as_deref().unwrap_or(value);
-    let text = wording::invalid_arguments(tool, &explanation, received, value);
+    let (explanation, text) = match profile {
+        Profile::Strict | Profile::Safe => {
+            let explanation = tool.without_secrets_in(tool.input.explain(value), value);
+            let text = wording::invalid_arguments(tool, &explanation, received, value);
+            (explanation, text)
+        }
+        Profile::Pi => {
+            let explanation = tool.without_secrets_in(tool.input.explain_as_pi(value), value);
+            let text = wording::invalid_arguments_as_pi(tool, &explanation, received, value);
+            (explanation, text)
+        }
+    };
     let reason = if explanation.undecided { Reason::PatternLimit } else { Reason::Schema };
     let mut refusal = Refusal::new(Code::InvalidArguments, Some(reason), text);
     refusal.violations = explanation.violations;

@@ -3,7 +3,8 @@
 //!
 //! The way down follows the schemas that apply to each place (`applying`), inside out: members and items first (`inside`), then
 //! the branches of unions and the conversions that the place itself asks for (`fit`, `conversion`). The few changes that valid
-//! arguments take stand apart: a wrapper around all of them (`envelope`), the spelling of integers and defaults (`tidy`).
+//! arguments take stand apart: a wrapper around all of them (`envelope`), the spelling of integers and defaults (`tidy`). What
+//! profile `pi` changes instead stands in a room of its own (`pi`).
 
 mod applying;
 mod budget;
@@ -14,6 +15,7 @@ mod fit;
 mod inside;
 mod kinds;
 mod markup;
+mod pi;
 mod spelling;
 mod tidy;
 mod trail;
@@ -27,6 +29,7 @@ use crate::{json::Json, refusal::Repair};
 use budget::Budget;
 pub use envelope::open_envelope;
 pub use markup::{Swallowed, swallowed_parameter};
+pub use pi::converted as converted_as_pi;
 pub use tidy::tidied;
 use trail::Trail;
 

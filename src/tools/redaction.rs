@@ -51,10 +51,6 @@ impl Tool {
         ParseError { kind, path: Pointer::root(), ..error }
     }
 
-    fn has_secrets(&self) -> bool {
-        self.input.has_secrets() || !self.arguments.sensitive.is_empty()
-    }
-
     fn redacted(&self, violation: Violation, arguments: &Json, shown: &Json) -> Violation {
         let Some((place, value)) = hidden_on_the_way(&violation.path, arguments, shown) else {
             // A choice of whole objects may name what is hidden in one.

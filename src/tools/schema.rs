@@ -27,6 +27,7 @@ use crate::{document::Note, json::Json};
 pub(in crate::tools) use compiled::Compiled;
 pub use dialect::Dialect;
 pub use explain::Explanation;
+pub(in crate::tools) use explain::{is_of_type, types};
 pub(in crate::tools) use parts::Judge;
 pub(in crate::tools) use reference::Reference;
 pub use secret::HIDDEN;
@@ -76,6 +77,13 @@ impl Schema {
                 if compiled.is_valid(value) { Explanation::default() } else { explain::explain(compiled, value) }
             },
         )
+    }
+
+    /// The same in the order and the words of pi (rule E6).
+    pub fn explain_as_pi(&self, value: &Json) -> Explanation {
+        self.ask(|compiled| {
+            if compiled.is_valid(value) { Explanation::default() } else { explain::explain_as_pi(compiled, value) }
+        })
     }
 
     /// Asks several things of the schema at once.

@@ -29,12 +29,12 @@ pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json
     let shown = || without_secrets(tool, received, prepared);
     let block = match tool.arguments.received {
         Received::Omit => None,
-        Received::Full => first_lines(&shown(), tool.max_output_bytes, usize::MAX),
+        Received::Full => first_lines(shown().to_pretty_lines(tool.max_output_bytes), usize::MAX),
         Received::Short => {
             // What is wrong comes first; of what was received there is what fits below a blank line and a title.
             let (left, bytes_left) =
                 (MAX_LINES.saturating_sub(lines.len() + 2), MAX_BYTES.saturating_sub(used + WORDS));
-            first_lines(&shorten(&shown()), bytes_left, left)
+            first_lines(shorten(&shown()).to_pretty_lines(bytes_left), left)
         }
     };
     let block = block.map(|block| format!("\n\nReceived arguments:\n{block}"));
@@ -88,7 +88,7 @@ fn dotted(violation: &Violation) -> String {
 
 /// What was received, without what must not be shown. A secret is known by its new name and place only: if there is one, and
 /// the shim changed something, what the shim made is shown instead.
-fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
+pub(super) fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
     if received != prepared {
         let reshaped = tool.without_secrets(prepared);
         if reshaped != *prepared {
@@ -115,8 +115,7 @@ fn shorten(value: &Json) -> Json {
 }
 
 /// As many whole lines as fit; the rest is counted. `None`: that would say nothing.
-fn first_lines(value: &Json, max_bytes: usize, max_lines: usize) -> Option<String> {
-    let (text, mut more) = value.to_pretty_lines(max_bytes);
+pub(super) fn first_lines((text, mut more): (String, usize), max_lines: usize) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     if more == 0 && lines.len() <= max_lines {
         return Some(text);

@@ -17,6 +17,7 @@ mod cuts;
 mod draining;
 mod hostile;
 mod limits;
+mod pi;
 mod pipe;
 mod pipeline;
 mod policy;

@@ -24,6 +24,17 @@ impl Budget {
         !self.is_spent()
     }
 
+    /// Pays for so many looks at something small; false if that is too much.
+    pub(super) fn pay(&mut self, looks: usize) -> bool {
+        self.0 = self.0.saturating_sub(looks);
+        !self.is_spent()
+    }
+
+    /// Leaves nothing: where something goes too deep, for example.
+    pub(super) fn spend(&mut self) {
+        self.0 = 0;
+    }
+
     pub(super) fn is_spent(&self) -> bool {
         self.0 == 0
     }

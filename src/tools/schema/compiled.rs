@@ -18,9 +18,9 @@ use crate::json::{Json, ParseLimits, parse};
 
 /// The compiled form of a proven schema.
 pub(in crate::tools) struct Compiled {
-    source: Json,
+    pub(super) source: Json,
     names: Names,
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     pub(super) options: SchemaOptions,
     /// `None`: what was proven is refused after all, and so is every value.
     validator: Option<Validator<Exact>>,

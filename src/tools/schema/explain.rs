@@ -6,16 +6,19 @@
 mod budget;
 mod hint;
 mod leaf;
+mod leaves;
+mod pi;
 mod unevaluated;
 mod union;
 
-use std::{collections::HashMap, sync::Arc};
-
-use jsonschema::{Validator, error::ValidationErrorKind};
+use std::sync::Arc;
 
 use budget::Budget;
+pub(in crate::tools) use leaf::{is_of_type, types};
+use leaves::Leaves;
+pub(super) use pi::explain as explain_as_pi;
 
-use super::{compiled::Compiled, exact::Exact, proven::Engine, reference::Reference, structure};
+use super::{compiled::Compiled, reference::Reference};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
@@ -70,17 +73,9 @@ impl Explanation {
 
 /// Explains why the schema refuses the value.
 pub(super) fn explain(schema: &Compiled, value: &Json) -> Explanation {
-    let mut walk = Walk {
-        schema,
-        depth: 0,
-        steps: Budget::of(MAX_STEPS),
-        comparisons: Budget::of(MAX_COMPARISONS),
-        leaves: HashMap::new(),
-    };
-    let mut explanation =
-        walk.at(&Spot { schema: schema.source(), schema_path: Pointer::root(), value, path: Pointer::root() });
+    let spot = Spot::root(&schema.source, value);
+    let mut explanation = Walk::of(schema, MAX_COMPARISONS).at(&spot);
     if explanation.is_empty() {
-        let spot = Spot { schema: schema.source(), schema_path: Pointer::root(), value, path: Pointer::root() };
         explanation.push(spot.violation("", "does not satisfy the schema", "a value that satisfies the schema"));
     }
     explanation
@@ -96,6 +91,11 @@ struct Spot<'a> {
 }
 
 impl<'a> Spot<'a> {
+    /// The whole of both.
+    fn root(schema: &'a Json, value: &'a Json) -> Self {
+        Self { schema, schema_path: Pointer::root(), value, path: Pointer::root() }
+    }
+
     /// The same value under a subschema.
     fn under(&self, schema: &'a Json, steps: &[&str]) -> Self {
         let schema_path = steps.iter().fold(self.schema_path.clone(), |path, step| path.join(step));
@@ -128,12 +128,16 @@ struct Walk<'a> {
     depth: usize,
     steps: Budget,
     comparisons: Budget,
-    /// Validators for single keywords that only the crate can judge, by the keyword and where in memory the schema has its
-    /// value: that may be long, and is not to be compared at each step.
-    leaves: HashMap<(&'static str, usize), Option<Validator<Exact>>>,
+    leaves: Leaves,
 }
 
 impl<'a> Walk<'a> {
+    /// At the start, with so many names to compare.
+    fn of(schema: &'a Compiled, comparisons: usize) -> Self {
+        let steps = Budget::of(MAX_STEPS);
+        Self { schema, depth: 0, steps, comparisons: Budget::of(comparisons), leaves: Leaves::default() }
+    }
+
     /// Everything that is wrong at a spot and below.
     fn at(&mut self, spot: &Spot<'a>) -> Explanation {
         let mut found = Explanation::default();
@@ -165,7 +169,7 @@ impl<'a> Walk<'a> {
             found.append(self.at(&target));
         }
         // Up to draft 7 a reference stands alone.
-        if keywords.contains_key("$ref") && self.schema.dialect() <= super::Dialect::Draft7 {
+        if keywords.contains_key("$ref") && self.schema.dialect <= super::Dialect::Draft7 {
             return;
         }
         if let Some(violation) = leaf::wrong_type(keywords, spot) {
@@ -287,23 +291,12 @@ impl<'a> Walk<'a> {
 
     /// Whether a refused value was only refused because the pattern's engine came to its limit of steps (rule V3).
     fn gave_up(&self, pattern: &'a Json, value: &Json) -> bool {
-        let key = ("pattern", std::ptr::from_ref(pattern).addr());
-        let Some(Some(validator)) = self.leaves.get(&key) else { return false };
-        let error = validator.validate(value).err();
-        error.is_some_and(|error| matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. }))
+        self.leaves.gave_up(("pattern", std::ptr::from_ref(pattern).addr()), value)
     }
 
     /// Whether the crate accepts the value under a single keyword; a step, after the last of which it does.
-    fn leaf_accepts(&mut self, key: (&'static str, usize), held: impl FnOnce() -> Json, value: &Json) -> bool {
-        if !self.steps.take() {
-            return true;
-        }
-        let (dialect, options) = (self.schema.dialect(), self.schema.options);
-        let validator = self.leaves.entry(key).or_insert_with(|| {
-            let schema = Json::object([(key.0, held())]);
-            Engine::Backtracking.building(dialect, options).build(&structure::to_value(&schema, dialect)).ok()
-        });
-        validator.as_ref().is_none_or(|validator| validator.is_valid(value))
+    fn leaf_accepts(&mut self, key: leaves::Key, held: impl FnOnce() -> Json, value: &Json) -> bool {
+        !self.steps.take() || self.leaves.accept(self.schema, key, held, value)
     }
 }
 

@@ -9,11 +9,7 @@ use crate::{
 
 /// The violation of `type`, if there is one.
 pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation> {
-    let asked = keywords.get("type")?;
-    let names: Vec<&str> = match asked.as_array() {
-        Some(names) => names.iter().filter_map(Json::as_str).collect(),
-        None => asked.as_str().into_iter().collect(),
-    };
+    let names = types(keywords);
     if names.is_empty() || names.iter().any(|name| is_of_type(spot.value, name)) {
         return None;
     }
@@ -23,7 +19,15 @@ pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation
     Some(violation)
 }
 
-fn is_of_type(value: &Json, name: &str) -> bool {
+/// What `type` lists.
+pub(in crate::tools) fn types(keywords: &Object) -> Vec<&str> {
+    match keywords.get("type") {
+        Some(Json::Array(names)) => names.iter().filter_map(Json::as_str).collect(),
+        name => name.and_then(Json::as_str).into_iter().collect(),
+    }
+}
+
+pub(in crate::tools) fn is_of_type(value: &Json, name: &str) -> bool {
     value.kind().name() == name || (name == "integer" && value.as_number().is_some_and(Number::is_integer))
 }
 
@@ -226,7 +230,8 @@ fn objects<'a>(
     }
 }
 
-fn names_accept<'a>(walk: &mut Walk<'a>, schema: &'a Json, name: &Json) -> bool {
+/// Whether the schema of names accepts this one.
+pub(super) fn names_accept<'a>(walk: &mut Walk<'a>, schema: &'a Json, name: &Json) -> bool {
     let address = std::ptr::from_ref(schema).addr();
     walk.leaf_accepts(("allOf", address), || Json::Array(vec![schema.clone()]), name)
 }

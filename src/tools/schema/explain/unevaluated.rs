@@ -10,19 +10,8 @@ use crate::{
 
 /// Explains what is left over at a spot.
 pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'a>, found: &mut Explanation) {
-    let (keyword, parts): (_, Vec<(String, &'a Json)>) = match spot.value {
-        Json::Object(members) => {
-            ("unevaluatedProperties", members.iter().map(|(name, value)| (name.to_string(), value)).collect())
-        }
-        Json::Array(items) => {
-            ("unevaluatedItems", items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect())
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return,
-    };
-    let Some(schema) = keywords.get(keyword).filter(|_| walk.schema.dialect() >= Dialect::Draft201909) else { return };
-    let mut seen = Seen::default();
-    seen.beside(walk, keywords, spot);
-    for (step, value) in parts.into_iter().filter(|(step, _)| !seen.has(step)) {
+    let Some(LeftOver { keyword, schema, parts }) = left_over(walk, keywords, spot) else { return };
+    for (step, value) in parts {
         match (spot.value, schema) {
             (Json::Object(members), Json::Bool(false)) => {
                 let mut violation = leaf::unknown_field(walk, keywords, members, &step, spot);
@@ -33,6 +22,32 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
             _ => found.append(walk.at(&spot.inside(schema, &[keyword], value, &step))),
         }
     }
+}
+
+/// What nothing has looked at, and what the schema says about that.
+pub(super) struct LeftOver<'a> {
+    pub(super) keyword: &'static str,
+    pub(super) schema: &'a Json,
+    /// Members or items, by name or position.
+    pub(super) parts: Vec<(String, &'a Json)>,
+}
+
+/// What is left over at a spot, if the schema says anything about that.
+pub(super) fn left_over<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'a>) -> Option<LeftOver<'a>> {
+    let (keyword, mut parts): (_, Vec<(String, &'a Json)>) = match spot.value {
+        Json::Object(members) => {
+            ("unevaluatedProperties", members.iter().map(|(name, value)| (name.to_string(), value)).collect())
+        }
+        Json::Array(items) => {
+            ("unevaluatedItems", items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect())
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return None,
+    };
+    let schema = keywords.get(keyword).filter(|_| walk.schema.dialect >= Dialect::Draft201909)?;
+    let mut seen = Seen::default();
+    seen.beside(walk, keywords, spot);
+    parts.retain(|(step, _)| !seen.has(step));
+    Some(LeftOver { keyword, schema, parts })
 }
 
 /// The members or items of one value that some keyword has looked at.
@@ -92,7 +107,7 @@ impl Seen {
         self.all |= keywords.contains_key(rest);
         self.steps.extend((0..list(keywords, tuple).len()).map(|at| at.to_string()));
         // Only in 2020-12 does `contains` count as having looked.
-        if let Some(schema) = keywords.get("contains").filter(|_| walk.schema.dialect() >= Dialect::Draft202012) {
+        if let Some(schema) = keywords.get("contains").filter(|_| walk.schema.dialect >= Dialect::Draft202012) {
             for (at, item) in items.iter().enumerate() {
                 let step = at.to_string();
                 if walk.accepts(&spot.inside(schema, &["contains"], item, &step)) {

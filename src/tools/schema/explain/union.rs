@@ -43,7 +43,7 @@ pub(super) fn explain<'a>(
 }
 
 /// The branch itself, behind a reference.
-fn resolved<'a>(walk: &Walk<'a>, schema: &'a Json) -> &'a Json {
+pub(super) fn resolved<'a>(walk: &Walk<'a>, schema: &'a Json) -> &'a Json {
     let document = walk.schema.document();
     let mut references = schema.as_object().into_iter().flat_map(|keywords| document.references(keywords));
     match references.next().map(|(_, reference)| document.resolve(reference)) {
@@ -112,7 +112,8 @@ fn named(tags: &[&Json]) -> String {
     }
 }
 
-fn properties(branch: &Json) -> Option<&Object> {
+/// What a branch declares.
+pub(super) fn properties(branch: &Json) -> Option<&Object> {
     branch.get("properties")?.as_object()
 }
 
