@@ -5,6 +5,7 @@ mod exact;
 mod format;
 mod lines;
 mod note;
+mod split;
 mod yaml;
 
 use std::{
@@ -16,10 +17,11 @@ use std::{
 
 use crate::json::{Json, ParseError, ParseErrorKind, ParseLimits, Pointer, parse};
 
-pub use exact::{Exact, ExactObject};
+pub use exact::{Elsewhere, Exact, ExactObject};
 pub use format::{Format, unknown_key};
 pub use lines::Lines;
 pub use note::{MAX_NOTES, Note, Notes, Place, Severity, capped};
+pub use split::{Item, Split, split};
 
 /// Most bytes of a document.
 const MAX_BYTES: usize = 16 << 20;
@@ -126,7 +128,7 @@ fn json(text: &str) -> Result<Vec<Marked>, Unreadable> {
     let limits = ParseLimits { max_depth: MAX_DEPTH, max_bytes: MAX_BYTES, max_keys: MAX_VALUES, allow_nul: false };
     let value = parse(text.as_bytes(), &limits)
         .map_err(|error| Unreadable::syntax(error.line, error.column, &format!("{}{}", error.kind, remedy(&error))))?;
-    Ok(vec![Marked { lines: Lines::of_json(text), value }])
+    Ok(vec![Marked { lines: Lines::of_json(text, 1), value }])
 }
 
 fn remedy(error: &ParseError) -> &'static str {

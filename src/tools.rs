@@ -6,6 +6,7 @@ mod contract;
 mod executor_spec;
 mod foreign;
 mod load;
+mod redaction;
 mod report;
 mod resolve;
 mod schema;
@@ -27,7 +28,7 @@ pub use executor_spec::{CommandSpec, ExecutorSpec, HttpSpec};
 pub use load::{Author, LoadError, LoadOptions, Loaded, contract_files, load_document, load_files, load_paths};
 pub use report::{ContractReport, Status};
 pub use resolve::Resolved;
-pub use schema::{Dialect, Explanation, HIDDEN, STACK_BYTES, Schema, SchemaOptions};
+pub use schema::{Dialect, Explanation, HIDDEN, STACK_BYTES, Schema, SchemaOptions, Schemas};
 pub use shim::{Shim, ShimConflict};
 
 /// A compiled contract.

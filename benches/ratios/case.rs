@@ -10,6 +10,7 @@ use toolbooth::{
 };
 
 const CONTRACT: &str = include_str!("../case/report_bug.yaml");
+const UNION: &str = include_str!("../case/draw.yaml");
 const ARGUMENTS: &str = include_str!("../case/arguments.json");
 /// What the goals were set with.
 const ARGUMENT_BYTES: usize = 391;
@@ -41,6 +42,11 @@ pub(crate) fn write_folder(folder: &Path, count: u32, executor: &str) -> Result<
     Ok(())
 }
 
+/// Writes the contract of a tool with a union.
+pub(crate) fn write_union(folder: &Path) -> Result<()> {
+    Ok(fs::write(folder.join("draw.yaml"), UNION)?)
+}
+
 /// Writes one file of tools, in JSON, as a server of the Model Context Protocol lists them.
 pub(crate) fn write_listing(file: &Path, count: u32) -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -48,10 +54,10 @@ pub(crate) fn write_listing(file: &Path, count: u32) -> Result<()> {
     let loaded = load_paths(&[folder.path().to_owned()], &LoadOptions::default())?;
     let Some(Entry::Served(first)) = loaded.catalog.get(&tool(0)) else { bail!("report_bug.yaml does not serve") };
     let description = first.description.as_deref().context("report_bug.yaml has a description")?;
-    let schema = first.input.source().to_text();
+    let schema = first.input.text();
     let mut listing = String::from(r#"{"defaults":{"execute":{"echo":{}}},"tools":["#);
     for number in 0..count {
-        let (comma, name, schema) = (if number > 0 { "," } else { "" }, tool(number), distinct(&schema, number));
+        let (comma, name, schema) = (if number > 0 { "," } else { "" }, tool(number), distinct(schema, number));
         write!(listing, r#"{comma}{{"name":"{name}","description":"{description}","inputSchema":{schema}}}"#)?;
     }
     Ok(fs::write(file, listing + "]}")?)
@@ -62,6 +68,12 @@ pub(crate) fn arguments() -> Result<Bytes> {
     let arguments = Bytes::from_static(ARGUMENTS.trim_end().as_bytes());
     ensure!(arguments.len() == ARGUMENT_BYTES, "arguments.json has {} bytes", arguments.len());
     Ok(arguments)
+}
+
+/// The arguments with a part of them replaced.
+pub(crate) fn arguments_with(part: &str, other: &str) -> Result<Bytes> {
+    ensure!(ARGUMENTS.contains(part), "arguments.json has no {part}");
+    Ok(ARGUMENTS.trim_end().replace(part, other).into())
 }
 
 /// A batch of so many calls, each to the next of so many tools.

@@ -24,6 +24,8 @@ pub(crate) struct Run {
     frames: Streaming<RunResponse>,
     /// Whether a verdict ends a batch. The echo has neither runs nor verdicts: its results do.
     has_verdicts: bool,
+    /// Whether each call is refused, and not executed.
+    are_errors: bool,
 }
 
 impl Run {
@@ -33,11 +35,16 @@ impl Run {
         let open = Open { delivery: delivery.into(), ..Open::default() };
         out.send(RunRequest { frame: Some(run_request::Frame::Open(open)), ..RunRequest::default() })?;
         let frames = client.clone().run(UnboundedReceiverStream::new(requests)).await?.into_inner();
-        let mut run = Self { out, frames, has_verdicts: false };
+        let mut run = Self { out, frames, has_verdicts: false, are_errors: false };
         let opened = run.next().await?;
         let Frame::Opened(opened) = opened else { bail!("{opened:?} instead of `opened`") };
         run.has_verdicts = !opened.run_id.is_empty();
         Ok(run)
+    }
+
+    /// From now on each call is to be refused.
+    pub(crate) fn expect_errors(&mut self) {
+        self.are_errors = true;
     }
 
     fn say(&self, index: Option<u32>, frame: run_request::Frame) -> Result<()> {
@@ -55,9 +62,9 @@ impl Run {
         loop {
             let frame = self.next().await?;
             if let Frame::CallFinished(result) = &frame {
-                results += answered(from_ref(result))?;
+                results += answered(from_ref(result), self.are_errors)?;
             } else if let Frame::BatchResults(part) = &frame {
-                results += answered(&part.results)?;
+                results += answered(&part.results, self.are_errors)?;
             }
             if !self.has_verdicts || matches!(frame, Frame::BatchFinished(_)) {
                 break;
@@ -98,10 +105,11 @@ impl Run {
     }
 }
 
-/// Counts results, none of which may be an error or without arguments.
-fn answered(results: &[CallResult]) -> Result<usize> {
-    let wrong = results.iter().find(|result| result.is_error || result.arguments.is_empty());
-    ensure!(wrong.is_none(), "a call was not executed: {wrong:?}");
+/// Counts results, all of which must be errors, or none of them, and then none without arguments.
+fn answered(results: &[CallResult], are_errors: bool) -> Result<usize> {
+    let wrong =
+        results.iter().find(|result| result.is_error != are_errors || result.arguments.is_empty() != are_errors);
+    ensure!(wrong.is_none(), "a call was not answered as it should be: {wrong:?}");
     Ok(results.len())
 }
 
@@ -167,7 +175,7 @@ async fn unary(client: &Client, batch: &Batch, requests: u32) -> Result<Vec<Dura
         let start = Instant::now();
         let response = client.execute_batch(request).await?.into_inner();
         times.push(start.elapsed());
-        ensure!(answered(&response.results)? == batch.calls.len(), "one result for each call");
+        ensure!(answered(&response.results, false)? == batch.calls.len(), "one result for each call");
     }
     Ok(times)
 }

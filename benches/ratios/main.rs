@@ -4,6 +4,7 @@
 //! figures come first, one line for each quantity: the median, and then every round. The table is last.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
+mod arguments;
 mod case;
 mod cores;
 mod catalogue;
@@ -23,7 +24,7 @@ use anyhow::{Context as _, Result, bail};
 use figures::{Row, table};
 
 /// What can be measured, in the order of the table.
-const SECTIONS: [&str; 5] = ["transport", "hosts", "memory", "catalogue", "flight"];
+const SECTIONS: [&str; 6] = ["transport", "arguments", "hosts", "memory", "catalogue", "flight"];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -46,10 +47,13 @@ fn main() -> Result<()> {
 }
 
 async fn measure(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Row>> {
-    let [transport, hosts, memory, catalogue, flight] = SECTIONS;
+    let [transport, arguments, hosts, memory, catalogue, flight] = SECTIONS;
     let mut rows = Vec::new();
     if is_wanted(transport) {
         rows.extend(transport::rows().await?);
+    }
+    if is_wanted(arguments) {
+        rows.extend(arguments::rows().await?);
     }
     if is_wanted(hosts) {
         rows.extend(hosts::rows()?);

@@ -53,6 +53,7 @@ impl Tools {
             },
             // Whoever writes the lines of `pipe` runs it, too.
             author: Author::Operator,
+            ..LoadOptions::default()
         };
         let Loaded { catalog, reports } = load_paths(&self.paths, &load)?;
         reports.iter().for_each(log_report);

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny},
+};
 use serde_json::value::RawValue;
 
 use crate::json::{Json, ParseLimits, parse};
@@ -20,6 +23,11 @@ impl<'de> Deserialize<'de> for Exact {
         parse(raw.get().as_bytes(), &ParseLimits::wide()).map(Self).map_err(D::Error::custom)
     }
 }
+
+/// Any JSON value that is read where it stands in the document, and here only passed over.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Elsewhere(#[schemars(with = "serde_json::Value")] IgnoredAny);
 
 /// Any JSON object, number for number as it was written.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -43,10 +43,11 @@ impl Lines {
         self.children.iter().map(|child| 1 + child.levels()).max().unwrap_or(0)
     }
 
-    /// The lines of a text that the JSON parser has accepted: only brackets, commas, colons, strings and line breaks matter.
-    pub(super) fn of_json(text: &str) -> Self {
+    /// The lines of a text that starts at `line` and that the JSON parser has accepted: only brackets, commas, colons, strings
+    /// and line breaks matter.
+    pub(super) fn of_json(text: &str, line: usize) -> Self {
         let mut open: Vec<Open> = vec![Open::default()];
-        let (mut line, mut in_string, mut escaped) = (1, false, false);
+        let (mut line, mut in_string, mut escaped) = (line, false, false);
         for byte in text.bytes() {
             if in_string {
                 in_string = escaped || byte != b'"';

@@ -13,7 +13,7 @@ use crate::{
     refusal::{Code, Reason, Refusal, Repair, Retry, Violation},
     result::{CallResult, Trace},
     run::{Budget, Limits, Verdict, VerdictReason},
-    tools::{ContractReport, Note, Schema, Status, Tool},
+    tools::{ContractReport, Note, Status, Tool},
 };
 
 pub(super) fn json(value: &Json) -> Bytes {
@@ -279,8 +279,8 @@ pub(super) fn tool(tool: &Tool) -> proto::Tool {
         name: tool.name.to_string(),
         title: tool.title.clone().unwrap_or_default(),
         description: tool.description.clone().unwrap_or_default(),
-        input_schema: json(tool.input.authored()),
-        output_schema: optional_json(tool.output.as_ref().map(Schema::authored)),
+        input_schema: tool.input.bytes().clone(),
+        output_schema: tool.output.as_ref().map(|schema| schema.bytes().clone()).unwrap_or_default(),
         annotations: optional_json(tool.kept.get("annotations")),
         extra: optional_json(extra(&tool.kept).as_ref()),
         executor: tool.executor.name().to_owned(),

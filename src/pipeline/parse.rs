@@ -27,7 +27,7 @@ pub(super) fn parse(
     let value = if text.trim_ascii().is_empty() {
         Json::Null.into()
     } else {
-        read(profile, text, &limits, trace).map_err(|error| malformed(tool, profile, &error))?
+        read(profile, text, &limits, trace).map_err(|error| malformed(tool, profile, &tool.without_names_in(error)))?
     };
     let value = match *value {
         Json::Null => Json::empty_object().into(),

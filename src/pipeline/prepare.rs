@@ -53,7 +53,7 @@ fn refuse(tool: &Tool, received: &Json, conflict: ShimConflict) -> Refusal {
 fn without_old_secret(tool: &Tool, received: &Json, (from, to): (&Pointer, &Pointer)) -> Json {
     let mut shown = received.clone();
     let is_secret = tool.arguments.sensitive.iter().any(|secret| to.is_within(secret))
-        || to.find(&tool.input.without_secrets(received)) != to.find(received);
+        || to.find(&tool.without_secrets(received)) != to.find(received);
     if is_secret && let Some(old) = from.find_mut(&mut shown) {
         *old = Json::from(HIDDEN);
     }

@@ -55,12 +55,12 @@ pub(super) fn refuse(tool: &Tool, profile: Profile, value: &Json, trace: &Trace)
     let received = trace.received.as_deref().unwrap_or(value);
     let (explanation, text) = match profile {
         Profile::Strict | Profile::Safe => {
-            let explanation = tool.input.explain(value);
+            let explanation = tool.without_secrets_in(tool.input.explain(value), value);
             let text = wording::invalid_arguments(tool, &explanation, received, value);
             (explanation, text)
         }
         Profile::Pi => {
-            let explanation = tool.input.explain_as_pi(value);
+            let explanation = tool.without_secrets_in(tool.input.explain_as_pi(value), value);
             let text = wording::invalid_arguments_as_pi(tool, &explanation, received, value);
             (explanation, text)
         }

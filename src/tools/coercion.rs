@@ -20,7 +20,10 @@ mod spelling;
 mod tidy;
 mod trail;
 
-use super::{ArgumentRules, Schema, schema::Judge};
+use super::{
+    ArgumentRules, Schema,
+    schema::{Compiled, Judge},
+};
 use crate::{json::Json, refusal::Repair};
 
 use budget::Budget;
@@ -35,7 +38,7 @@ const ABSENT: &str = "absent";
 
 /// One value on its way to satisfy its schema.
 struct Coercion<'a> {
-    schema: &'a Schema,
+    schema: &'a Compiled,
     rules: &'a ArgumentRules,
     judge: Judge<'a>,
     budget: Budget,
@@ -43,7 +46,7 @@ struct Coercion<'a> {
 }
 
 impl<'a> Coercion<'a> {
-    fn of(schema: &'a Schema, rules: &'a ArgumentRules) -> Self {
+    fn of(schema: &'a Compiled, rules: &'a ArgumentRules) -> Self {
         Self { schema, rules, judge: Judge::of(schema), budget: Budget::full(), repairs: Vec::new() }
     }
 
@@ -62,8 +65,10 @@ impl<'a> Coercion<'a> {
 /// Converts a value that its schema refuses, and lists what was changed. Where the schema refuses it still, what could be
 /// converted is, so that the error speaks of what is left. `None`: nothing was changed.
 pub fn converted(schema: &Schema, rules: &ArgumentRules, value: &Json) -> Option<(Json, Vec<Repair>)> {
-    let mut coercion = Coercion::of(schema, rules);
-    let mut converted = value.clone();
-    coercion.fit_root(&mut converted);
-    Some((converted, coercion.into_repairs()?))
+    schema.ask(|schema| {
+        let mut coercion = Coercion::of(schema, rules);
+        let mut converted = value.clone();
+        coercion.fit_root(&mut converted);
+        Some((converted, coercion.into_repairs()?))
+    })
 }

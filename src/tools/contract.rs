@@ -2,7 +2,6 @@
 
 mod blocks;
 mod compile;
-mod defaults;
 pub(super) mod executor;
 pub(super) mod format;
 mod remarks;

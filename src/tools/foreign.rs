@@ -5,7 +5,7 @@
 
 use super::contract::{CONTRACT, FORMAT};
 use crate::{
-    document::{MAX_NOTES, Marked, Note, Notes, Severity, unknown_key},
+    document::{Item, MAX_NOTES, Marked, Note, Notes, Severity, unknown_key},
     excerpt::excerpt,
     json::{Json, Object, Pointer},
 };
@@ -39,23 +39,70 @@ pub(super) struct Found {
     pub(super) notes: Vec<Note>,
 }
 
+/// An entry of a list.
+#[derive(Debug)]
+pub(super) enum Entry<'t> {
+    /// It was read with its document.
+    Read(Marked),
+    /// It is read by whoever compiles it.
+    Unread(Item<'t>),
+}
+
 /// The contracts of one document.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct Listing<'t> {
     /// They, in order.
-    pub(super) found: Vec<Found>,
+    pub(super) entries: Vec<Entry<'t>>,
+    /// Whether they are tools of others.
+    pub(super) foreign: bool,
     /// What its tools take where they say nothing.
     pub(super) defaults: Option<Marked>,
     /// Remarks on the document, each with its line. An error among them concerns all of its tools.
     pub(super) notes: Vec<(Note, usize)>,
+    /// The line where the document starts.
+    pub(super) first_line: usize,
 }
 
-/// Finds out what a document is, and the contracts in it.
-pub(super) fn listing(mut document: Marked) -> Listing {
+impl Entry<'_> {
+    /// The line where it starts.
+    pub(super) fn line(&self) -> usize {
+        match self {
+            Self::Read(read) => read.lines.line,
+            Self::Unread(item) => item.line,
+        }
+    }
+
+    fn is_object(&self) -> bool {
+        match self {
+            Self::Read(read) => read.value.as_object().is_some(),
+            Self::Unread(_) => true,
+        }
+    }
+
+    /// The contract that it is. `None`: it cannot be read.
+    pub(super) fn found(self, foreign: bool) -> Option<Found> {
+        let tool = match self {
+            Self::Read(read) => read,
+            Self::Unread(item) => item.read()?,
+        };
+        Some(entry(tool, foreign))
+    }
+}
+
+/// Where a document has its entries, if it is not itself the list.
+pub(super) const TOOLS: &str = "tools";
+
+/// Finds out what a document is, and the contracts in it. `unread` are entries that were split off the list that it is or has.
+pub(super) fn listing(document: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
+    let first_line = document.lines.line;
+    Listing { first_line, ..sorted(document, unread) }
+}
+
+fn sorted(mut document: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     match &document.value {
-        Json::Array(_) => entries(document, true),
+        Json::Array(_) => entries(document, unread, true),
         Json::Object(members) if members.contains_key("jsonrpc") => match document.remove("result") {
-            Some(result) => mcp_result(result),
+            Some(result) => mcp_result(result, Vec::new()),
             None => fatal(
                 &document,
                 "missing_key",
@@ -63,14 +110,14 @@ pub(super) fn listing(mut document: Marked) -> Listing {
                 "a JSON-RPC message without `result`: save the answer to `tools/list`",
             ),
         },
-        Json::Object(members) if members.contains_key("tools") => {
+        Json::Object(members) if members.contains_key(TOOLS) => {
             if MCP_RESULT.iter().any(|key| members.contains_key(*key)) {
-                mcp_result(document)
+                mcp_result(document, unread)
             } else {
-                tools_file(document)
+                tools_file(document, unread)
             }
         }
-        Json::Object(_) => Listing { found: vec![entry(document, false)], ..Listing::default() },
+        Json::Object(_) => Listing { entries: vec![Entry::Read(document)], ..Listing::default() },
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => fatal(
             &document,
             "wrong_type",
@@ -80,19 +127,19 @@ pub(super) fn listing(mut document: Marked) -> Listing {
     }
 }
 
-fn fatal(document: &Marked, code: &'static str, path: &Pointer, message: &str) -> Listing {
+fn fatal<'t>(document: &Marked, code: &'static str, path: &Pointer, message: &str) -> Listing<'t> {
     let note = (Note::error(code, path.clone(), message), document.line(path));
     Listing { notes: vec![note], ..Listing::default() }
 }
 
-fn mcp_result(mut result: Marked) -> Listing {
-    let path = Pointer::root().join("tools");
+fn mcp_result(mut result: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
+    let path = Pointer::root().join(TOOLS);
     let line = result.line(&Pointer::root().join("nextCursor"));
     let goes_on = result.value.get("nextCursor").is_some_and(|cursor| *cursor != Json::Null);
-    let Some(tools) = result.remove("tools") else {
+    let Some(tools) = result.remove(TOOLS) else {
         return fatal(&result, "missing_key", &path, "the key `tools` is missing: save the answer to `tools/list`");
     };
-    let mut listing = entries(tools, true);
+    let mut listing = entries(tools, unread, true);
     if goes_on {
         let message = "the list goes on after this page: fetch the rest and save it beside this file";
         listing.notes.push((Note::warning("list_goes_on", Pointer::root().join("nextCursor"), message), line));
@@ -100,7 +147,7 @@ fn mcp_result(mut result: Marked) -> Listing {
     listing
 }
 
-fn tools_file(mut file: Marked) -> Listing {
+fn tools_file(mut file: Marked, unread: Vec<Item<'_>>) -> Listing<'_> {
     let known = FORMAT.keys_of("/$defs/ToolsFile");
     let mut unknown = Notes::default();
     for key in file.value.as_object().into_iter().flat_map(Object::keys) {
@@ -117,32 +164,33 @@ fn tools_file(mut file: Marked) -> Listing {
         })
         .collect();
     let defaults = file.remove("defaults");
-    let mut listing = file.remove("tools").map(|tools| entries(tools, false)).unwrap_or_default();
+    let mut listing = file.remove(TOOLS).map(|tools| entries(tools, unread, false)).unwrap_or_default();
     listing.notes.extend(notes);
     Listing { defaults, ..listing }
 }
 
-fn entries(tools: Marked, foreign: bool) -> Listing {
+fn entries(tools: Marked, unread: Vec<Item<'_>>, foreign: bool) -> Listing<'_> {
     match tools.into_items() {
         Ok(items) => {
-            let (mut found, mut others, mut last_line) = (Vec::new(), 0, 0);
-            for item in items {
-                others += usize::from(item.value.as_object().is_none());
-                if others <= MAX_NOTES || item.value.as_object().is_some() {
-                    found.push(entry(item, foreign));
+            let (mut entries, mut others, mut last_line) = (Vec::new(), 0, 0);
+            for entry in items.into_iter().map(Entry::Read).chain(unread.into_iter().map(Entry::Unread)) {
+                others += usize::from(!entry.is_object());
+                if others <= MAX_NOTES || entry.is_object() {
+                    entries.push(entry);
                 } else {
-                    last_line = item.lines.line;
+                    last_line = entry.line();
                 }
             }
             // Each is refused by itself, but a document of nothing else would have a report for every few bytes.
             let more = others.saturating_sub(MAX_NOTES);
             let message = format!("{more} more items are no objects, and are passed over: remove them");
-            let note = (Note::warning("wrong_type", Pointer::root().join("tools"), message), last_line);
-            Listing { found, notes: (more > 0).then_some(note).into_iter().collect(), ..Listing::default() }
+            let note = (Note::warning("wrong_type", Pointer::root().join(TOOLS), message), last_line);
+            let notes = (more > 0).then_some(note).into_iter().collect();
+            Listing { entries, foreign, notes, ..Listing::default() }
         }
         Err(tools) => {
             let message = format!("expected array, got {}", tools.value.kind());
-            let note = Note::error("wrong_type", Pointer::root().join("tools"), message);
+            let note = Note::error("wrong_type", Pointer::root().join(TOOLS), message);
             Listing { notes: vec![(note, tools.lines.line)], ..Listing::default() }
         }
     }
@@ -240,7 +288,7 @@ mod tests {
                 "{} {} {description} {} {}",
                 tool.name,
                 tool.executor.name(),
-                tool.input.source().to_text(),
+                tool.input.text(),
                 tool.kept.to_text()
             )
         };

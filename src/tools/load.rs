@@ -17,6 +17,7 @@ use super::{
     catalog::{Catalog, Compiled},
     executor_spec::ExecutorSpec,
     report::ContractReport,
+    schema::Schemas,
 };
 use crate::{
     document::{Note, Syntax, read_file},
@@ -32,6 +33,8 @@ pub struct LoadOptions {
     pub profile: Profile,
     /// Who wrote the contracts.
     pub author: Author,
+    /// Where equal schemas are found.
+    pub schemas: Schemas,
 }
 
 /// Who wrote a contract, and so what it may run.
@@ -47,7 +50,12 @@ pub enum Author {
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        Self { execute: ExecutorSpec::Host, profile: Profile::default(), author: Author::default() }
+        Self {
+            execute: ExecutorSpec::Host,
+            profile: Profile::default(),
+            author: Author::default(),
+            schemas: Schemas::default(),
+        }
     }
 }
 

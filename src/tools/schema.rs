@@ -3,6 +3,8 @@
 //! The verdict comes from the `jsonschema` crate, over our exact values; the explanation of a refusal is our own walk over
 //! the same schema, because a union's error must name the branch that was meant (rule V4).
 
+mod compiled;
+mod defaults;
 mod dialect;
 mod exact;
 mod explain;
@@ -13,35 +15,30 @@ mod parts;
 mod patterns;
 mod plain;
 mod proof;
+mod proven;
 mod reference;
 mod secret;
+mod shelf;
 mod structure;
 
-use std::{fmt, sync::OnceLock};
+use std::{fmt, sync::Arc};
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
-use serde_json::Value;
+use bytes::Bytes;
 
-use crate::{
-    document::{Note, Severity, capped},
-    json::Json,
-};
+use crate::{document::Note, json::Json};
 
-use dialect::Detected;
+pub(in crate::tools) use compiled::Compiled;
 pub use dialect::Dialect;
-use exact::Exact;
 pub use explain::Explanation;
 pub(in crate::tools) use explain::{is_of_type, types};
-use normalise::Normalised;
 pub(in crate::tools) use parts::Judge;
-use parts::Parts;
-use reference::Names;
-pub(in crate::tools) use reference::{Document, Reference};
+pub(in crate::tools) use reference::Reference;
 pub use secret::HIDDEN;
-pub(in crate::tools) use structure::each_subschema;
+pub use shelf::Schemas;
+use shelf::Shared;
 
 /// How a schema is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SchemaOptions {
     /// Whether `format` is asserted, and not just noted.
     pub formats: bool,
@@ -60,164 +57,81 @@ impl Default for SchemaOptions {
 /// always enough.
 pub const STACK_BYTES: usize = 64 << 20;
 
-/// Steps that the backtracking engine may take for one match (rule V3).
-const BACKTRACK_LIMIT: usize = 10_000;
-
-/// A proven schema.
-pub struct Schema {
-    source: Json,
-    /// `None`: it is the source.
-    authored: Option<Json>,
-    names: Names,
-    dialect: Dialect,
-    options: SchemaOptions,
-    has_secrets: bool,
-    /// Made at the first question if nothing is left that making it could prove: of many tools few are called. `None`: it was
-    /// refused then after all, and so is every value.
-    validator: Made,
-    /// What was asked about parts of values.
-    parts: OnceLock<Box<Parts>>,
-}
-
-type Made = OnceLock<Option<Validator<Exact>>>;
+/// A proven schema. Cloning it is cheap, and so are equal ones of one [`Schemas`]: they are the same.
+#[derive(Clone)]
+pub struct Schema(Arc<Shared>);
 
 impl Schema {
-    /// Compiles and proves a schema. The paths of the notes are relative to it.
+    /// Proves a schema that shares nothing with others. The paths of the notes are relative to it.
     ///
     /// # Errors
     /// The reasons to quarantine its tool.
-    pub fn compile(source: Json, options: &SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
-        match Self::build(source, *options) {
-            Ok((schema, notes)) => Ok((schema, capped(notes))),
-            Err(notes) => Err(capped(notes)),
-        }
-    }
-
-    fn build(source: Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
-        proof::bounded(&source)?;
-        let mut normalised = Normalised::of(source, options.normalise);
-        let Detected { dialect, mut is_accepted, mut notes } = dialect::detect(&normalised.schema);
-        if !is_accepted && dialect > Dialect::Draft4 && normalised.take_limits_of_draft_4() {
-            is_accepted = dialect.accepts(&normalised.schema);
-        }
-        let Normalised { schema: source, authored, notes: of_foreign, moved, .. } = normalised;
-        let names = Names::of(&source, dialect);
-        let proven = proven(Document { root: &source, names: &names }, dialect, is_accepted, options);
-        let (validator, found) = match proven {
-            Ok((validator, found)) => (Some(validator), found),
-            Err(faults) => (None, faults),
-        };
-        notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
-        notes.extend(of_foreign);
-        let Some(validator) = validator.filter(|_| notes.iter().all(|note| note.severity != Severity::Error)) else {
-            notes.sort_by_key(|note| note.severity);
-            return Err(notes);
-        };
-        let has_secrets = secret::has_secrets(&source);
-        Ok((Self { source, authored, names, dialect, options, has_secrets, validator, parts: OnceLock::new() }, notes))
-    }
-
-    fn validator(&self) -> Option<&Validator<Exact>> {
-        let make = || linear(&structure::to_value(&self.source, self.dialect), self.dialect, self.options).ok();
-        self.validator.get_or_init(make).as_ref()
+    pub fn compile(source: &Json, options: SchemaOptions) -> Result<(Self, Vec<Note>), Vec<Note>> {
+        Schemas::default().compile(source, options)
     }
 
     /// Whether the value satisfies the schema.
     pub fn is_valid(&self, value: &Json) -> bool {
-        self.validator().is_some_and(|validator| validator.is_valid(value))
+        self.0.ask(|compiled| compiled.is_valid(value))
     }
 
     /// Why it does not. Empty if it does.
     pub fn explain(&self, value: &Json) -> Explanation {
-        if self.is_valid(value) { Explanation::default() } else { explain::explain(self, value) }
+        self.0.ask(
+            |compiled| {
+                if compiled.is_valid(value) { Explanation::default() } else { explain::explain(compiled, value) }
+            },
+        )
     }
 
     /// The same in the order and the words of pi (rule E6).
     pub fn explain_as_pi(&self, value: &Json) -> Explanation {
-        if self.is_valid(value) { Explanation::default() } else { explain::explain_as_pi(self, value) }
+        self.ask(|compiled| {
+            if compiled.is_valid(value) { Explanation::default() } else { explain::explain_as_pi(compiled, value) }
+        })
     }
 
-    /// The value without what the schema marks as `writeOnly` (rule E3).
-    pub fn without_secrets(&self, value: &Json) -> Json {
-        if self.has_secrets { secret::without_secrets(self.document(), value) } else { value.clone() }
+    /// Asks several things of the schema at once.
+    pub(in crate::tools) fn ask<R>(&self, question: impl FnOnce(&Compiled) -> R) -> R {
+        self.0.ask(question)
     }
 
-    /// Whether the schema marks anything as `writeOnly`.
-    pub fn has_secrets(&self) -> bool {
-        self.has_secrets
+    /// Whether the schema marks anything as `writeOnly` (rule E3).
+    pub(in crate::tools) fn has_secrets(&self) -> bool {
+        self.0.proven.has_secrets
     }
 
-    /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
-    pub fn source(&self) -> &Json {
-        &self.source
+    /// The value without what the schema marks, and without what nothing in it declares, which may be the same in another place.
+    pub(in crate::tools) fn without_secrets(&self, value: &Json) -> Json {
+        self.0.ask(|compiled| secret::without_secrets(compiled.document(), value))
     }
 
-    /// The schema as its author wrote it.
-    pub fn authored(&self) -> &Json {
-        self.authored.as_ref().unwrap_or(&self.source)
+    /// The schema as its author wrote it, as compact text.
+    pub fn text(&self) -> &str {
+        // It was written by us.
+        std::str::from_utf8(self.bytes()).unwrap_or_default()
     }
 
-    fn parts(&self) -> &Parts {
-        self.parts.get_or_init(Box::default)
+    /// The compact text, as bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.0.proven.text
     }
 
-    pub(in crate::tools) fn document(&self) -> Document<'_> {
-        Document { root: &self.source, names: &self.names }
+    /// Remarks on the defaults in it; their paths start at the schema, which this is.
+    pub(in crate::tools) fn on_defaults(&self, source: &Json) -> Vec<Note> {
+        self.0.proven.on_defaults(source).to_vec()
     }
 
     /// The dialect that it is read in.
     pub fn dialect(&self) -> Dialect {
-        self.dialect
+        self.0.proven.dialect
     }
-}
-
-/// The validator of a schema, made at once or left for later, and what is worth knowing of it. The error is everything that is
-/// wrong.
-fn proven(
-    document: Document<'_>,
-    dialect: Dialect,
-    is_accepted: bool,
-    options: SchemaOptions,
-) -> Result<(Made, Vec<Note>), Vec<Note>> {
-    let against = proof::prove(document, dialect);
-    if !against.is_empty() {
-        return Err(faults::all(document, dialect, against, None));
-    }
-    if is_accepted && plain::is_plain(document, dialect) {
-        return Ok((OnceLock::new(), Vec::new()));
-    }
-    let (validator, notes) = compiled(document, dialect, options)?;
-    Ok((OnceLock::from(Some(validator)), notes))
-}
-
-/// The validator, and the patterns that need the slower of the two engines.
-fn compiled(
-    document: Document<'_>,
-    dialect: Dialect,
-    options: SchemaOptions,
-) -> Result<(Validator<Exact>, Vec<Note>), Vec<Note>> {
-    let value = structure::to_value(document.root, dialect);
-    if let Ok(validator) = linear(&value, dialect, options) {
-        return Ok((validator, Vec::new()));
-    }
-    // Only a pattern can make the difference between the two engines.
-    let backtracking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-    let validator = dialect.options(options).with_pattern_options(backtracking).build(&value);
-    let validator = validator.map_err(|error| faults::all(document, dialect, Vec::new(), Some(&error)))?;
-    Ok((validator, patterns::backtracking(document.root)))
-}
-
-fn linear(
-    schema: &Value,
-    dialect: Dialect,
-    options: SchemaOptions,
-) -> Result<Validator<Exact>, ValidationError<'static>> {
-    dialect.options(options).with_pattern_options(PatternOptions::regex()).build(schema)
 }
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schema").field("dialect", &self.dialect).field("options", &self.options).finish_non_exhaustive()
+        let (dialect, options) = (self.0.proven.dialect, self.0.proven.options);
+        f.debug_struct("Schema").field("dialect", &dialect).field("options", &options).finish_non_exhaustive()
     }
 }
 
@@ -234,11 +148,11 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn schema(text: &str) -> Schema {
-        Schema::compile(json(text), &SchemaOptions::default()).unwrap().0
+        Schema::compile(&json(text), SchemaOptions::default()).unwrap().0
     }
 
     fn refusal(text: &str) -> (&'static str, String) {
-        let notes = Schema::compile(json(text), &SchemaOptions::default()).unwrap_err();
+        let notes = Schema::compile(&json(text), SchemaOptions::default()).unwrap_err();
         (notes[0].code, notes[0].path.to_string())
     }
 
@@ -284,15 +198,34 @@ pub(crate) mod tests {
     #[test]
     fn v2_a_broken_schema_is_not_repeated_whole() {
         let text = format!(r#"{{"properties":["{}"]}}"#, "x".repeat(100_000));
-        let notes = Schema::compile(json(&text), &SchemaOptions::default()).unwrap_err();
+        let notes = Schema::compile(&json(&text), SchemaOptions::default()).unwrap_err();
         assert!(notes[0].message.len() < 400, "{}", notes[0].message.len());
+    }
+
+    #[test]
+    fn v6_a_type_that_does_not_exist_is_told_what_to_write_instead() {
+        let text = r#"{"type":"OBJECT","properties":{"a":{"type":"STRING"},"b":{"type":["dict","null"]},
+            "c":{"type":"any"},"d":{"type":"colour"},"type":{"type":"string"}}}"#;
+        let strict = SchemaOptions { normalise: false, ..SchemaOptions::default() };
+        let notes = Schema::compile(&json(text), strict).unwrap_err();
+        assert_eq!(
+            notes.iter().map(|note| format!("{} {} {}", note.code, note.path, note.message)).collect::<Vec<_>>(),
+            [
+                "broken_schema /type `OBJECT` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/a/type `STRING` is no type of JSON Schema: write `string`",
+                "broken_schema /properties/b/type `dict` is no type of JSON Schema: write `object`",
+                "broken_schema /properties/c/type `any` is no type of JSON Schema: leave `type` out to allow any value",
+                "broken_schema /properties/d/type `colour` is no type of JSON Schema: write one of null, boolean, number, \
+                 integer, string, array, object",
+            ]
+        );
     }
 
     #[test]
     fn v3_a_schema_with_ten_thousand_faults_names_a_hundred_and_counts_the_rest() {
         let text = format!(r#"{{"allOf":[{}]}}"#, vec![r##"{"$ref":"#/x"}"##; 10_000].join(","));
         let limits = ParseLimits { max_keys: 20_000, ..ParseLimits::default() };
-        let notes = Schema::compile(parse(text.as_bytes(), &limits).unwrap(), &SchemaOptions::default()).unwrap_err();
+        let notes = Schema::compile(&parse(text.as_bytes(), &limits).unwrap(), SchemaOptions::default()).unwrap_err();
         assert_eq!(notes.len(), 101);
         assert_eq!((notes[100].code, notes[100].message.as_str()), ("dangling_reference", "and 9900 more"));
     }
@@ -349,7 +282,7 @@ pub(crate) mod tests {
     #[test]
     fn v3_look_around_is_a_noted_choice_and_bounded() {
         let text = r#"{"type":"string","pattern":"^(?=.*[0-9]).+$"}"#;
-        let (schema, notes) = Schema::compile(json(text), &SchemaOptions::default()).unwrap();
+        let (schema, notes) = Schema::compile(&json(text), SchemaOptions::default()).unwrap();
         assert_eq!(
             notes.iter().map(|note| (note.code, note.severity, note.path.to_string())).collect::<Vec<_>>(),
             [("backtracking_pattern", Severity::Info, "/pattern".into())]
@@ -372,8 +305,7 @@ pub(crate) mod tests {
     fn v1_formats_are_asserted_unless_turned_off() {
         let text = r#"{"format":"date-time"}"#;
         assert!(!schema(text).is_valid(&json("\"yesterday\"")));
-        let (loose, _) =
-            Schema::compile(json(text), &SchemaOptions { formats: false, ..SchemaOptions::default() }).unwrap();
+        let (loose, _) = Schema::compile(&json(text), SchemaOptions { formats: false, normalise: true }).unwrap();
         assert!(loose.is_valid(&json("\"yesterday\"")));
     }
 }

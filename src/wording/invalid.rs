@@ -4,57 +4,71 @@ use std::sync::Arc;
 
 use super::{MAX_SHOWN, on_one_line, quoted};
 use crate::{
-    json::{Json, Object, Pointer},
+    json::{Json, Object},
     refusal::Violation,
-    tools::{Explanation, HIDDEN, Received, Tool},
+    tools::{Explanation, Received, Tool},
 };
 
-/// Lines for violations.
+/// Lines of the whole text, unless the contract asks for all that was received.
 const MAX_LINES: usize = 20;
-/// Bytes of the whole text, more or less.
+/// Bytes of the whole text.
 const MAX_BYTES: usize = 4096;
+/// Of these, what is left for the words between: a count of violations, a title, a count of lines.
+const WORDS: usize = 100;
 /// Characters of one line.
 const MAX_LINE: usize = 300;
+/// So few lines of a value, and that there are more, say nothing.
+const TOO_FEW: usize = 2;
 
 /// `Validation failed for tool "NAME":`, a line for each violation, and what was received. `prepared` is what the contract's
 /// shim made of it.
 pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json, prepared: &Json) -> String {
-    let mut text = format!("Validation failed for tool {}:\n", quoted(&tool.name));
-    text.push_str(&violation_lines(explanation));
-    if tool.arguments.received == Received::Omit {
-        text.truncate(text.trim_end().len());
-    } else {
-        let left = MAX_BYTES.saturating_sub(text.len());
-        let shown = without_secrets(tool, received, prepared);
-        let block = match tool.arguments.received {
-            Received::Full => first_lines(shown.to_pretty_lines(tool.max_output_bytes)),
-            Received::Short | Received::Omit => first_lines(shorten(&shown).to_pretty_lines(left)),
-        };
-        text.push_str("\nReceived arguments:\n");
-        text.push_str(&block);
-    }
-    text
+    let mut lines = vec![format!("Validation failed for tool {}:", quoted(&tool.name))];
+    add_violations(&mut lines, explanation);
+    let used: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let shown = || without_secrets(tool, received, prepared);
+    let block = match tool.arguments.received {
+        Received::Omit => None,
+        Received::Full => first_lines(shown().to_pretty_lines(tool.max_output_bytes), usize::MAX),
+        Received::Short => {
+            // What is wrong comes first; of what was received there is what fits below a blank line and a title.
+            let (left, bytes_left) =
+                (MAX_LINES.saturating_sub(lines.len() + 2), MAX_BYTES.saturating_sub(used + WORDS));
+            first_lines(shorten(&shown()).to_pretty_lines(bytes_left), left)
+        }
+    };
+    let block = block.map(|block| format!("\n\nReceived arguments:\n{block}"));
+    lines.join("\n") + &block.unwrap_or_default()
 }
 
-fn violation_lines(explanation: &Explanation) -> String {
+/// Adds a line for each violation; equal ones are one, and those that do not fit are counted.
+fn add_violations(lines: &mut Vec<String>, explanation: &Explanation) {
     let mut folded: Vec<(String, usize)> = Vec::new();
     for line in explanation.violations.iter().map(line) {
-        if let Some((_, times)) = folded.iter_mut().find(|(known, _)| *known == line) {
-            *times += 1;
-        } else if folded.len() < MAX_LINES {
-            folded.push((line, 1));
-        } else {
-            break;
+        match folded.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None => folded.push((line, 1)),
         }
     }
-    let shown: usize = folded.iter().map(|(_, times)| times).sum();
-    let more = explanation.count.saturating_sub(shown);
-    let more = (more > 0).then(|| format!("  - and {more} more\n"));
-    let line = |(line, times): (String, usize)| {
-        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        format!("  - {line}{times}\n")
-    };
-    folded.into_iter().map(line).chain(more).collect()
+    let used: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let (mut room, mut bytes_left) = (MAX_LINES - lines.len(), MAX_BYTES.saturating_sub(used + WORDS));
+    let kept: usize = folded.iter().map(|(_, times)| times).sum();
+    if folded.len() > room || explanation.count > kept {
+        // One of them is for the count.
+        room -= 1;
+    }
+    let mut left = explanation.count;
+    for (line, times) in folded.into_iter().take(room) {
+        let repeated = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        let line = format!("  - {line}{repeated}");
+        let Some(rest) = bytes_left.checked_sub(line.len() + 1) else { break };
+        bytes_left = rest;
+        left = left.saturating_sub(times);
+        lines.push(line);
+    }
+    if left > 0 {
+        lines.push(format!("  - and {left} more"));
+    }
 }
 
 /// `path: message (hint)`.
@@ -75,37 +89,13 @@ fn dotted(violation: &Violation) -> String {
 /// What was received, without what must not be shown. A secret is known by its new name and place only: if there is one, and
 /// the shim changed something, what the shim made is shown instead.
 pub(super) fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
-    let shown = |value: &Json| hide(tool.input.without_secrets(value), &tool.arguments.sensitive);
     if received != prepared {
-        let reshaped = shown(prepared);
+        let reshaped = tool.without_secrets(prepared);
         if reshaped != *prepared {
             return reshaped;
         }
     }
-    shown(received)
-}
-
-/// The value with the listed places replaced.
-fn hide(mut shown: Json, places: &[Pointer]) -> Json {
-    for place in places {
-        if let Some(secret) = find_or_ancestor(place, &mut shown) {
-            *secret = Json::from(HIDDEN);
-        }
-    }
-    shown
-}
-
-/// The value at the place; or the value on the way to it that should hold it and cannot, such as JSON text in the place of an
-/// object: the secret may be in it.
-fn find_or_ancestor<'a>(place: &Pointer, value: &'a mut Json) -> Option<&'a mut Json> {
-    let mut value = value;
-    for step in place.steps() {
-        if !matches!(value, Json::Object(_) | Json::Array(_)) {
-            return Some(value);
-        }
-        value = Pointer::root().join(step).find_mut(value)?;
-    }
-    Some(value)
+    tool.without_secrets(received)
 }
 
 /// Long strings by their length, never by their beginning; long keys alike.
@@ -124,10 +114,13 @@ fn shorten(value: &Json) -> Json {
     }
 }
 
-/// As many whole lines as fit; the rest is counted.
-pub(super) fn first_lines(fitting: (String, usize)) -> String {
-    match fitting {
-        (lines, 0) => lines,
-        (lines, more) => format!("{lines}... and {more} more lines"),
+/// As many whole lines as fit; the rest is counted. `None`: that would say nothing.
+pub(super) fn first_lines((text, mut more): (String, usize), max_lines: usize) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    if more == 0 && lines.len() <= max_lines {
+        return Some(text);
     }
+    let shown = lines.get(..max_lines.saturating_sub(1).min(lines.len())).unwrap_or_default();
+    more += lines.len() - shown.len();
+    (shown.len() >= TOO_FEW).then(|| format!("{}\n... and {more} more lines", shown.join("\n")))
 }

@@ -19,8 +19,8 @@ pub fn invalid_arguments_as_pi(tool: &Tool, explanation: &Explanation, received:
     let mut text = format!("Validation failed for tool \"{}\":\n{}", tool.name, lines.join("\n"));
     if tool.arguments.received != Received::Omit {
         let shown = without_secrets(tool, received, prepared);
-        let block = first_lines(shown.to_javascript_lines(tool.max_output_bytes));
-        text.push_str(&received_block(&block));
+        let block = first_lines(shown.to_javascript_lines(tool.max_output_bytes), usize::MAX);
+        text.push_str(&block.map(|block| received_block(&block)).unwrap_or_default());
     }
     text
 }

@@ -24,6 +24,7 @@ mod policy;
 mod reach;
 mod run_stream;
 mod scale;
+mod secrets;
 mod serve;
 mod stubborn;
 mod submissions;

@@ -80,7 +80,7 @@ impl Vector {
     /// `None` if the booth refuses the schema (rules V1 and V2).
     fn of(observed: Json) -> Option<Self> {
         let schema = observed.get("schema")?;
-        Schema::compile(schema.clone(), &SchemaOptions { formats: true, normalise: false }).ok()?;
+        Schema::compile(schema, SchemaOptions { formats: true, normalise: false }).ok()?;
         let sent = match observed.get("args_json").and_then(Json::as_str) {
             Some(text) => text.to_owned(),
             None => observed.get("args")?.to_text(),

@@ -51,14 +51,43 @@ fn e2_nothing_that_was_sent_can_forge_a_line() {
 }
 
 #[test]
-fn e3_many_violations_are_twenty_lines_and_a_count() {
+fn e3_many_violations_are_counted_in_twenty_lines_and_leave_no_room_for_what_was_received() {
     let contract = r#"{"name":"t","parameters":{"type":"object","additionalProperties":{"type":"string"}}}"#;
-    let members: Vec<String> = (0..100).map(|number| format!("\"k{number}\":{number}")).collect();
-    let read = text(contract, &format!("{{{}}}", members.join(",")));
-    let (violations, _) = read.split_once("\n\nReceived").unwrap();
-    assert_eq!(violations.lines().filter(|line| line.starts_with("  - k")).count(), 20);
-    assert!(violations.ends_with("\n  - and 80 more"), "{violations}");
-    assert!(read.len() <= 4200, "{}", read.len());
+    let sent = |count: usize| {
+        let members: Vec<String> = (0..count).map(|number| format!("\"k{number}\":{number}")).collect();
+        text(contract, &format!("{{{}}}", members.join(",")))
+    };
+    let read = sent(100);
+    assert_eq!(read.lines().count(), 20, "{read}");
+    assert!(read.ends_with("\n  - k17: expected string, got number\n  - and 82 more"), "{read}");
+    let read = sent(19);
+    assert!(read.ends_with("\n  - k18: expected string, got number") && read.lines().count() == 20, "{read}");
+}
+
+#[test]
+fn e3_what_was_received_has_the_lines_that_the_violations_leave() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","required":["a","b","c"]}}"#;
+    let sent = |count: usize| {
+        let members: Vec<String> = (0..count).map(|number| format!("\"k{number}\":{number}")).collect();
+        text(contract, &format!("{{{}}}", members.join(",")))
+    };
+    let read = sent(12);
+    assert!(read.ends_with("  \"k11\": 11\n}") && read.lines().count() == 20, "{read}");
+    let read = sent(13);
+    assert!(read.ends_with("  \"k11\": 11,\n... and 2 more lines") && read.lines().count() == 20, "{read}");
+}
+
+#[test]
+fn e3_long_lines_are_fewer_so_that_the_whole_stays_short() {
+    let names: Vec<String> = (0..15).map(|number| format!("\"{}{number}\"", "\u{10000}".repeat(79))).collect();
+    let deep = |name: &String| format!(r#"{{"type":"object","required":[{name}]}}"#);
+    let contract = format!(
+        r#"{{"name":"t","parameters":{{"type":"object","properties":{{{}}}}}}}"#,
+        names.iter().map(|name| format!("{name}:{}", deep(name))).collect::<Vec<_>>().join(",")
+    );
+    let arguments = names.iter().map(|name| format!("{name}:{{}}")).collect::<Vec<_>>().join(",");
+    let read = text(&contract, &format!("{{{arguments}}}"));
+    assert!(read.len() <= 4096 && read.ends_with(" more"), "{} {read}", read.len());
 }
 
 #[test]
@@ -75,9 +104,8 @@ fn e3_a_large_array_is_cut_at_a_line_and_counted() {
     let contract = r#"{"name":"t","parameters":{"type":"object","required":["path"]}}"#;
     let items = vec!["1"; 5000].join(",");
     let read = text(contract, &format!(r#"{{"list":[{items}]}}"#));
-    assert!(read.len() <= 4200, "{}", read.len());
-    let last = read.lines().last().unwrap();
-    assert!(last.starts_with("... and ") && last.ends_with(" more lines"), "{last}");
+    assert!(read.len() <= 4096 && read.lines().count() == 20, "{read}");
+    assert_eq!(read.lines().last(), Some("... and 4989 more lines"));
 }
 
 #[test]
@@ -98,7 +126,7 @@ fn e3_what_is_sensitive_is_not_shown_under_its_old_name_either() {
             let arguments = arguments
                 .replace('}', &format!(r#"{}"received":"{received}"}}"#, if arguments == "{}" { "" } else { "," }));
             let contract = format!(
-                r#"{{"name":"t","parameters":{{"type":"object","required":["n"],"properties":{{"password":{{"type":"string"{marked}}}}}}},
+                r#"{{"name":"t","parameters":{{"type":"object","required":["n"],"properties":{{"name":true,"password":{{"type":"string"{marked}}}}}}},
                     "prepare":[{{"rename":{{"from":"/pwd","to":"/password"}}}},{{"rename":{{"from":"/user","to":"/name"}}}}],
                     "arguments":{arguments}}}"#
             );
@@ -110,7 +138,11 @@ fn e3_what_is_sensitive_is_not_shown_under_its_old_name_either() {
                 refusal.text
             );
             let refusal = self::refusal(&contract, br#"{"user":"u"}"#);
-            assert!(refusal.text.ends_with("{\n  \"user\": \"u\"\n}"), "nothing to hide: {}", refusal.text);
+            assert!(
+                refusal.text.ends_with("{\n  \"user\": \"<redacted>\"\n}"),
+                "nothing declares `user`: {}",
+                refusal.text
+            );
             let refusal = self::refusal(&contract, br#"{"pwd":"s3cret-a","password":"s3cret-b"}"#);
             assert!(!format!("{refusal:?}").contains("s3cret"), "{refusal:?}");
         }

@@ -6,7 +6,7 @@ use super::decode::{decode, limits};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Repair,
-    tools::{Schema, Tool, resolve::is_same_name},
+    tools::{Tool, resolve::is_same_name, schema::Compiled},
 };
 
 /// What wrappers are called.
@@ -23,10 +23,14 @@ const MAX_STEPS: usize = 10_000;
 pub fn open_envelope(tool: &Tool, arguments: &Json) -> Option<(Json, Vec<Repair>)> {
     // Most arguments need no look at the schema.
     wrapped(tool, arguments)?;
-    let declared = declared_names(&tool.input)?;
+    tool.input.ask(|schema| opened(tool, schema, arguments))
+}
+
+fn opened(tool: &Tool, schema: &Compiled, arguments: &Json) -> Option<(Json, Vec<Repair>)> {
+    let declared = declared_names(schema)?;
     let is_known = |name: &str| declared.contains(name) || tool.shim.speaks_of(name);
     let is_nearly = |name: &str| declared.iter().any(|known| is_same_name(known, name));
-    let is_refused = !tool.input.is_valid(arguments);
+    let is_refused = !schema.is_valid(arguments);
     let (mut value, mut repairs) = (arguments.clone(), Vec::new());
     for _ in 0..MAX_LAYERS {
         let (key, inner) = wrapped(tool, &value)?;
@@ -45,7 +49,7 @@ pub fn open_envelope(tool: &Tool, arguments: &Json) -> Option<(Json, Vec<Repair>
         };
         let mut names = value.as_object()?.keys();
         let is_inside = if is_refused {
-            value.as_object()?.is_empty() || names.any(|name| is_known(name)) || tool.input.is_valid(&value)
+            value.as_object()?.is_empty() || names.any(|name| is_known(name)) || schema.is_valid(&value)
         } else {
             names.all(|name| is_known(name))
         };
@@ -68,7 +72,7 @@ fn wrapped<'v>(tool: &Tool, arguments: &'v Json) -> Option<(&'v str, &'v Json)> 
 }
 
 /// The names that a schema declares for its arguments in any of its branches; `None` if it declares none, or that cannot be told.
-pub(super) fn declared_names(schema: &Schema) -> Option<BTreeSet<&str>> {
+pub(super) fn declared_names(schema: &Compiled) -> Option<BTreeSet<&str>> {
     let mut steps = MAX_STEPS;
     let combined = schema.document().combined(vec![schema.source()], &mut steps)?;
     let mut declaring = combined.into_iter().filter_map(|schema| schema.get("properties")?.as_object()).peekable();

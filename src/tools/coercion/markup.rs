@@ -21,9 +21,11 @@ pub fn swallowed_parameter(tool: &Tool, arguments: &Json) -> Option<Swallowed> {
     if !has_tag(arguments) {
         return None;
     }
-    let declared = declared_names(&tool.input)?;
-    let absent: Vec<&str> = declared.into_iter().filter(|name| arguments.get(name).is_none()).collect();
-    find(arguments, &absent, &Trail::Root, "")
+    tool.input.ask(|schema| {
+        let declared = declared_names(schema)?;
+        let absent: Vec<&str> = declared.into_iter().filter(|name| arguments.get(name).is_none()).collect();
+        find(arguments, &absent, &Trail::Root, "")
+    })
 }
 
 fn has_tag(value: &Json) -> bool {

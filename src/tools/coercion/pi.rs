@@ -15,7 +15,10 @@ use super::{Budget, Trail};
 use crate::{
     json::{Json, Object},
     refusal::Repair,
-    tools::{Schema, schema::Judge},
+    tools::{
+        Schema,
+        schema::{Compiled, Judge},
+    },
 };
 use scalar::Change;
 
@@ -25,6 +28,10 @@ const MAX_DEPTH: usize = 500;
 /// A value that its schema refuses, as pi would convert it, and every change; `None` if there is none, or if it would take too
 /// long to know.
 pub fn converted(schema: &Schema, value: &Json) -> Option<(Json, Vec<Repair>)> {
+    schema.ask(|schema| converted_by(schema, value))
+}
+
+fn converted_by(schema: &Compiled, value: &Json) -> Option<(Json, Vec<Repair>)> {
     let mut conversion = Conversion {
         schema,
         judge: Judge::of(schema),
@@ -50,7 +57,7 @@ enum Pass {
 }
 
 struct Conversion<'s> {
-    schema: &'s Schema,
+    schema: &'s Compiled,
     judge: Judge<'s>,
     budget: Budget,
     /// How far down the passes are.

@@ -18,12 +18,14 @@ pub fn tidied(schema: &Schema, rules: &ArgumentRules, value: &Json) -> Option<(J
     if !rules.defaults && !has_odd_integer(value) {
         return None;
     }
-    let mut coercion = Coercion::of(schema, rules);
-    let mut tidied = value.clone();
-    coercion.tidy(&Spot::of(vec![schema.source()]), &mut tidied, &Trail::Root);
-    let repairs = coercion.into_repairs()?;
-    // Defaults that break what was valid are no help.
-    (schema.is_valid(&tidied) || !schema.is_valid(value)).then_some((tidied, repairs))
+    schema.ask(|schema| {
+        let mut coercion = Coercion::of(schema, rules);
+        let mut tidied = value.clone();
+        coercion.tidy(&Spot::of(vec![schema.source()]), &mut tidied, &Trail::Root);
+        let repairs = coercion.into_repairs()?;
+        // Defaults that break what was valid are no help.
+        (schema.is_valid(&tidied) || !schema.is_valid(value)).then_some((tidied, repairs))
+    })
 }
 
 /// Whether there is an integer that is spelled otherwise.

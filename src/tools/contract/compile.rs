@@ -18,7 +18,7 @@ use crate::{
         foreign::Found,
         load::Author,
         report::{ContractReport, Status},
-        schema::{Schema, SchemaOptions},
+        schema::{SchemaOptions, Schemas},
         shim::Shim,
     },
 };
@@ -36,6 +36,8 @@ pub(in crate::tools) struct Terms<'a> {
     pub(in crate::tools) profile: Profile,
     /// Who wrote it.
     pub(in crate::tools) author: Author,
+    /// Where equal schemas are found.
+    pub(in crate::tools) schemas: &'a Schemas,
     /// The file.
     pub(in crate::tools) file: Option<&'a Arc<str>>,
 }
@@ -47,7 +49,7 @@ pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool,
     let contract = FORMAT.read(CONTRACT, &found.contract.value).map_err(|notes| remarks.extend(notes));
     remarks.extend(terms.of_document.iter().cloned().collect());
     match contract {
-        Ok(contract) if !remarks.are_fatal() => assemble(contract, found.kept, terms, remarks),
+        Ok(contract) if !remarks.are_fatal() => assemble(contract, &found.contract.value, found.kept, terms, remarks),
         Ok(_) | Err(()) => Err(Box::new(remarks.into_report(None))),
     }
 }
@@ -69,6 +71,7 @@ fn kept(mut kept: Object, contract: &mut Contract) -> Json {
 /// Puts the tool together and finds everything that keeps it from serving.
 fn assemble(
     mut contract: Contract,
+    written: &Json,
     foreign: Object,
     terms: &Terms<'_>,
     mut remarks: Remarks<'_>,
@@ -85,19 +88,20 @@ fn assemble(
     let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
     let profile = arguments.profile.unwrap_or(terms.profile);
     let options = SchemaOptions { formats: arguments.formats, normalise: profile == Profile::Safe };
-    let input = schemas::input(&mut contract, options, &mut remarks);
-    let output = schemas::output(&mut contract, options, &mut remarks);
+    let mut schemas = schemas::Reading { written, options, shared: terms.schemas, remarks: &mut remarks };
+    let input = schemas.input(&contract);
+    let output = schemas.output(&contract);
     let shim = shim(&contract, &mut remarks);
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
     if let (Some(accept), Some(input)) = (&accept, &input) {
-        blocks::check_key(accept, input.source(), &mut remarks);
+        blocks::check_key(accept, input.source, &mut remarks);
     }
     let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
 
     let kept = kept(foreign, &mut contract);
-    let report = remarks.into_report(input.as_ref().map(|schema: &Schema| schema.dialect().name()));
+    let report = remarks.into_report(input.as_ref().map(|input| input.schema.dialect().name()));
     let (Some(input), Some(executor)) = (input, executor) else { return Err(Box::new(report)) };
     if report.status == Status::Quarantined {
         return Err(Box::new(report));
@@ -106,7 +110,7 @@ fn assemble(
         name: Arc::clone(&report.name),
         title: contract.title,
         description: contract.description,
-        input,
+        input: input.schema,
         output,
         shim,
         arguments,
@@ -190,7 +194,7 @@ mod tests {
                 "execute":{"command":{"argv":["x","y"],"env":{"A":"b"}}},"annotations":{"n":1.0},"constrained_sampling":{"strict":"prefer"}}"#,
         );
         assert_eq!((tool.title.as_deref(), tool.description.as_deref()), (Some("T"), Some("D")));
-        assert_eq!(tool.input.source().to_text(), r#"{"type":"object","x":1.50}"#);
+        assert_eq!(tool.input.text(), r#"{"type":"object","x":1.50}"#);
         assert!(tool.output.is_some() && !tool.shim.is_empty());
         assert!(!tool.arguments.formats && tool.arguments.allow_nul);
         assert_eq!(tool.arguments.sensitive, [Pointer::root().join("a").join("b")]);

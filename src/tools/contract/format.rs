@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     call::Mode,
-    document::{Exact, ExactObject},
+    document::{Elsewhere, ExactObject},
     tools::{InDoubt, Profile, Received, shim::Step},
 };
 
@@ -25,19 +25,19 @@ pub(in crate::tools) struct Contract {
     /// What the model reads about it.
     pub(in crate::tools) description: Option<String>,
     /// JSON Schema of the arguments. `inputSchema` and `input_schema` are the same.
-    pub(in crate::tools) parameters: Option<Exact>,
+    pub(in crate::tools) parameters: Option<Elsewhere>,
     /// The same as `parameters`, as MCP spells it.
     #[serde(rename = "inputSchema")]
-    pub(in crate::tools) input_schema_of_mcp: Option<Exact>,
+    pub(in crate::tools) input_schema_of_mcp: Option<Elsewhere>,
     /// The same as `parameters`, as Anthropic spells it.
     #[serde(rename = "input_schema")]
-    pub(in crate::tools) input_schema_of_anthropic: Option<Exact>,
+    pub(in crate::tools) input_schema_of_anthropic: Option<Elsewhere>,
     /// JSON Schema of the structured result. `output_schema` is the same.
     #[serde(rename = "outputSchema")]
-    pub(in crate::tools) output_schema: Option<Exact>,
+    pub(in crate::tools) output_schema: Option<Elsewhere>,
     /// The same as `outputSchema`.
     #[serde(rename = "output_schema")]
-    pub(in crate::tools) output_schema_snake: Option<Exact>,
+    pub(in crate::tools) output_schema_snake: Option<Elsewhere>,
     /// Old shapes that models still send, brought into the new one before validation, step by step.
     pub(in crate::tools) prepare: Option<Vec<Step>>,
     /// How arguments are read.

@@ -1,81 +1,96 @@
-//! The two schemas of a contract, each under whatever key it stands.
+//! The two schemas of a contract, each under whatever key it stands. They are read where they stand and not copied: what is kept
+//! of them is their text.
 
-use super::{defaults, format::Contract, remarks::Remarks};
+use std::sync::LazyLock;
+
+use super::{format::Contract, remarks::Remarks};
 use crate::{
-    document::{Exact, Note},
+    document::{Elsewhere, Note},
     json::{Json, Object, Pointer},
-    tools::schema::{Schema, SchemaOptions},
+    tools::schema::{Schema, SchemaOptions, Schemas},
 };
 
-/// The schema of the arguments. Its remarks' paths start at the schema itself.
-pub(super) fn input(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
-    let spellings = [
-        ("parameters", contract.parameters.take()),
-        ("inputSchema", contract.input_schema_of_mcp.take()),
-        ("input_schema", contract.input_schema_of_anthropic.take()),
-    ];
-    let Some((key, source)) = one_of(spellings, remarks) else {
-        let message = "no `parameters`: any object is accepted; write a JSON Schema";
-        remarks.add(Note::warning("no_parameters", Pointer::root(), message));
-        return compile(&Pointer::root(), any_object(), options, remarks, Remarks::extend_inside);
-    };
-    let base = Pointer::root().join(key);
-    if let Some(note) = root_is_no_object(&source) {
-        remarks.extend_inside(&base, vec![note]);
-        // What else is wrong is said in one go.
-        if source.as_object().is_some() {
-            compile(&base, source, options, remarks, Remarks::extend_inside);
+/// What is read, and how.
+pub(super) struct Reading<'a, 'r, 'n> {
+    /// The contract.
+    pub(super) written: &'a Json,
+    pub(super) options: SchemaOptions,
+    /// Where equal schemas are found.
+    pub(super) shared: &'a Schemas,
+    pub(super) remarks: &'r mut Remarks<'n>,
+}
+
+/// A schema, and what it was read from.
+pub(super) struct Read<'a> {
+    pub(super) schema: Schema,
+    pub(super) source: &'a Json,
+}
+
+/// What arguments satisfy where the contract says nothing.
+static ANY_OBJECT: LazyLock<Json> = LazyLock::new(|| Json::object([("type", Json::from("object"))]));
+
+impl<'a> Reading<'a, '_, '_> {
+    /// The schema of the arguments. Its remarks' paths start at the schema itself.
+    pub(super) fn input(&mut self, contract: &Contract) -> Option<Read<'a>> {
+        let spellings = [
+            ("parameters", &contract.parameters),
+            ("inputSchema", &contract.input_schema_of_mcp),
+            ("input_schema", &contract.input_schema_of_anthropic),
+        ];
+        let Some((key, source)) = self.one_of(spellings) else {
+            let message = "no `parameters`: any object is accepted; write a JSON Schema";
+            self.remarks.add(Note::warning("no_parameters", Pointer::root(), message));
+            let (schema, _) = self.shared.compile(&ANY_OBJECT, self.options).ok()?;
+            return Some(Read { schema, source: &ANY_OBJECT });
+        };
+        let base = Pointer::root().join(key);
+        if let Some(note) = root_is_no_object(source) {
+            self.remarks.extend_inside(&base, vec![note]);
+            // What else is wrong is said in one go.
+            if source.as_object().is_some() {
+                let compiled = self.shared.compile(source, self.options);
+                self.remarks.extend_inside(&base, compiled.map_or_else(|notes| notes, |(_, notes)| notes));
+            }
+            return None;
         }
-        return None;
+        if source.as_object().is_some_and(Object::is_empty) {
+            let message = "an empty schema: any object is accepted; write `properties`";
+            self.remarks.extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
+        }
+        let compiled = self.shared.compile(source, self.options);
+        let schema = compiled.map_err(|notes| self.remarks.extend_inside(&base, notes)).ok();
+        let (schema, notes) = schema?;
+        self.remarks.extend_inside(&base, notes);
+        self.remarks.extend_inside(&base, schema.on_defaults(source));
+        Some(Read { schema, source })
     }
-    if source.as_object().is_some_and(Object::is_empty) {
-        let message = "an empty schema: any object is accepted; write `properties`";
-        remarks.extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
+
+    /// The schema of the structured result. Its remarks' paths start at the contract.
+    pub(super) fn output(&mut self, contract: &Contract) -> Option<Schema> {
+        let spellings = [("outputSchema", &contract.output_schema), ("output_schema", &contract.output_schema_snake)];
+        let (key, source) = self.one_of(spellings)?;
+        let base = Pointer::root().join(key);
+        let compiled = self.shared.compile(source, self.options);
+        let (schema, notes) = compiled.map_err(|notes| self.remarks.extend_below(&base, notes)).ok()?;
+        self.remarks.extend_below(&base, notes);
+        Some(schema)
     }
-    let schema = compile(&base, source, options, remarks, Remarks::extend_inside)?;
-    remarks.extend_inside(&base, defaults::check(schema.source(), options));
-    Some(schema)
-}
 
-/// The schema of the structured result. Its remarks' paths start at the contract.
-pub(super) fn output(contract: &mut Contract, options: SchemaOptions, remarks: &mut Remarks<'_>) -> Option<Schema> {
-    let spellings =
-        [("outputSchema", contract.output_schema.take()), ("output_schema", contract.output_schema_snake.take())];
-    let (key, source) = one_of(spellings, remarks)?;
-    compile(&Pointer::root().join(key), source, options, remarks, Remarks::extend_below)
-}
-
-/// The one schema that stands under one or more of its names.
-fn one_of<const N: usize>(
-    spellings: [(&'static str, Option<Exact>); N],
-    remarks: &mut Remarks<'_>,
-) -> Option<(&'static str, Json)> {
-    let mut present = spellings.into_iter().filter_map(|(key, schema)| Some((key, schema?.0)));
-    let (first, schema) = present.next()?;
-    for (key, _) in present.filter(|(_, other)| *other != schema) {
-        let message = format!("`{first}` and `{key}` mean the same and differ: remove one of them");
-        remarks.add(Note::error("conflicting_keys", Pointer::root().join(key), message));
+    /// The one schema that stands under one or more of its names.
+    fn one_of<const N: usize>(
+        &mut self,
+        spellings: [(&'static str, &Option<Elsewhere>); N],
+    ) -> Option<(&'static str, &'a Json)> {
+        let written = self.written;
+        let present = spellings.into_iter().filter(|(_, schema)| schema.is_some());
+        let mut present = present.filter_map(|(key, _)| Some((key, written.get(key)?)));
+        let (first, schema) = present.next()?;
+        for (key, _) in present.filter(|(_, other)| *other != schema) {
+            let message = format!("`{first}` and `{key}` mean the same and differ: remove one of them");
+            self.remarks.add(Note::error("conflicting_keys", Pointer::root().join(key), message));
+        }
+        Some((first, schema))
     }
-    Some((first, schema))
-}
-
-fn compile<'a>(
-    base: &Pointer,
-    source: Json,
-    options: SchemaOptions,
-    remarks: &mut Remarks<'a>,
-    add: impl FnOnce(&mut Remarks<'a>, &Pointer, Vec<Note>),
-) -> Option<Schema> {
-    let (schema, notes) = match Schema::compile(source, &options) {
-        Ok((schema, notes)) => (Some(schema), notes),
-        Err(notes) => (None, notes),
-    };
-    add(remarks, base, notes);
-    schema
-}
-
-fn any_object() -> Json {
-    Json::object([("type", Json::from("object"))])
 }
 
 /// Arguments are always an object.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{LoadOptions, cores::on_all_cores};
 use crate::{
-    document::{Marked, Note, Place, Severity, Syntax, capped, read},
+    document::{Marked, Note, Place, Severity, Split, Syntax, capped, read, split},
     json::{Json, Pointer},
     tools::{
         Author,
         catalog::Compiled,
         contract::{DEFAULTS, FORMAT, Terms, compile, executor::executor, format::Defaults},
-        foreign::{Listing, listing},
+        foreign::{Listing, TOOLS, listing},
         report::{ContractReport, Status},
     },
 };
@@ -31,18 +31,35 @@ pub(super) fn unread(mut notes: Vec<Note>, file: Option<&Arc<str>>, line: usize)
     Compiled { outcome: Err(Box::new(report)), place }
 }
 
-/// Reads every contract of a text.
+/// Reads every contract of a text: those of a long list one by one.
 pub(super) fn load_text(text: &[u8], syntax: Syntax, file: Option<&Arc<str>>, options: &LoadOptions) -> Vec<Compiled> {
+    one_by_one(text, syntax, file, options).unwrap_or_else(|| whole(text, syntax, file, options))
+}
+
+/// `None`: the text is no long list, or must be read as a whole to say what is wrong with it.
+fn one_by_one(text: &[u8], syntax: Syntax, file: Option<&Arc<str>>, options: &LoadOptions) -> Option<Vec<Compiled>> {
+    let Split { around, items } = split(text, syntax, TOOLS)?;
+    // Those that are too many are not compiled, and so nobody would read them.
+    if options.author == Author::Host && items.len() > MOST_TOOLS {
+        return None;
+    }
+    load_listing(listing(around, items), file, options)
+}
+
+fn whole(text: &[u8], syntax: Syntax, file: Option<&Arc<str>>, options: &LoadOptions) -> Vec<Compiled> {
     match read(text, syntax) {
-        Ok(documents) => documents.into_iter().flat_map(|document| load_listing(document, file, options)).collect(),
+        Ok(documents) => {
+            let listings = documents.into_iter().map(|document| listing(document, Vec::new()));
+            listings.filter_map(|listing| load_listing(listing, file, options)).flatten().collect()
+        }
         Err(error) => vec![unread(vec![error.note(file)], file, 1)],
     }
 }
 
-fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions) -> Vec<Compiled> {
+/// `None`: one of the contracts, which was not read yet, cannot be read.
+fn load_listing(listing: Listing<'_>, file: Option<&Arc<str>>, options: &LoadOptions) -> Option<Vec<Compiled>> {
     let place = |line| file.map(|file| Place { file: Arc::clone(file), line });
-    let first_line = document.lines.line;
-    let Listing { mut found, defaults, notes } = listing(document);
+    let Listing { mut entries, foreign, defaults, notes, first_line } = listing;
     let mut notes: Vec<Note> = notes.into_iter().map(|(note, line)| Note { place: place(line), ..note }).collect();
     let defaults = defaults.map(|defaults| read_defaults(&defaults, &place, &mut notes)).unwrap_or_default();
     let terms = Terms {
@@ -51,21 +68,23 @@ fn load_listing(document: Marked, file: Option<&Arc<str>>, options: &LoadOptions
         execute: &options.execute,
         profile: options.profile,
         author: options.author,
+        schemas: &options.schemas,
         file,
     };
-    if options.author == Author::Host && found.len() > MOST_TOOLS {
-        let message = format!("{} tools, of at most {MOST_TOOLS}: the others are left out; send fewer", found.len());
+    if options.author == Author::Host && entries.len() > MOST_TOOLS {
+        let message = format!("{} tools, of at most {MOST_TOOLS}: the others are left out; send fewer", entries.len());
         notes.push(Note::error("too_many_tools", Pointer::root().join("tools"), message));
-        found.truncate(MOST_TOOLS);
+        entries.truncate(MOST_TOOLS);
     }
-    let mut contracts = on_all_cores(found, |found| {
-        let place = place(found.contract.lines.line);
-        Compiled { outcome: compile(found, &terms), place }
+    let compiled = on_all_cores(entries, |entry| {
+        let place = place(entry.line());
+        Some(Compiled { outcome: compile(entry.found(foreign)?, &terms), place })
     });
+    let mut contracts: Vec<Compiled> = compiled.into_iter().collect::<Option<_>>()?;
     if !notes.is_empty() {
         contracts.push(unread(notes, file, first_line));
     }
-    contracts
+    Some(contracts)
 }
 
 /// What each tool of a broken document is told. The errors themselves are told once: there may be many of both.
@@ -101,4 +120,73 @@ fn read_defaults(block: &Marked, place: &dyn Fn(usize) -> Option<Place>, notes: 
         add(found, &Pointer::root().join("execute"));
     }
     defaults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::catalog::Catalog;
+
+    /// What a text gives when its list is read one by one, if it can be, and what it gives as a whole.
+    fn both(text: &str, author: Author) -> (Option<String>, String) {
+        let options = LoadOptions { author, ..LoadOptions::default() };
+        let file: Arc<str> = "tools.json".into();
+        let said = |compiled| format!("{:#?}", Catalog::of(compiled).reports);
+        let (text, file) = (text.as_bytes(), Some(&file));
+        let split = one_by_one(text, Syntax::Json, file, &options).map(said);
+        (split, said(whole(text, Syntax::Json, file, &options)))
+    }
+
+    /// A list of tools over several lines, with one item of its own in the middle.
+    fn tools(count: usize, special: &str) -> String {
+        let tool = |number| {
+            let schema = r#"{"type":"object","properties":{"a,]}\"":{"enum":["[","\\"]}}}"#;
+            let tool = format!("{{\n\"name\": \"t{number}\",\n\"inputSchema\": {schema}}}");
+            if number == count / 2 && !special.is_empty() { special.to_owned() } else { tool }
+        };
+        (0..count).map(tool).collect::<Vec<_>>().join("\n, ")
+    }
+
+    #[test]
+    fn a_long_list_says_the_same_whether_it_is_read_one_by_one_or_as_a_whole() {
+        for special in [
+            "",
+            r#"{"name":"t1","inputSchema":{}}"#,
+            r#"{"name":"x","inputSchema":{"$ref":"y"},"unknown":1}"#,
+            r#"{"type":"function","function":{"name":"é","parameters":{"type":"string"}}}"#,
+        ] {
+            let tools = tools(700, special);
+            for text in [
+                format!("[{tools}]"),
+                format!(" {{\n\"tools\":\n[{tools}\n]}}"),
+                format!("{{\"defaults\":{{\"arguments\":{{\"x\":1}}}},\n\"tools\":[{tools}],\n\"other\":1}}"),
+                format!("{{\"tools\":[{tools}],\"nextCursor\":\"n\"\n}}\n"),
+            ] {
+                let (split, whole) = both(&text, Author::Operator);
+                assert_eq!(split.as_deref(), Some(whole.as_str()), "{text:.60}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_one_by_one_is_read_as_a_whole() {
+        let fine = tools(1_001, "");
+        for text in [
+            format!("{{\"jsonrpc\":\"2.0\",\"result\":{{\"tools\":[{fine}]}}}}"),
+            format!("{{\"name\":\"t\",\"parameters\":{{\"enum\":[{fine}]}}}}"),
+            format!("[{fine},1]"),
+            format!("[{fine},]"),
+            format!("[{fine}]]"),
+            format!("[{fine}"),
+            format!("{{\"tools\":[{fine}],\"tools\":[]}}"),
+            format!("{{\"tools\":[{fine}] \"x\":1}}"),
+            format!("[{}]", tools(1_000, "{\"name\":}")),
+            format!("[{}]", tools(1_000, "{\"name\":\"\\ud800\"}")),
+            format!("[{}]", tools(1_000, "{]")),
+            format!("[{}]", tools(1_000, &format!("{}{}", "{\"a\":".repeat(127), "}".repeat(127)))),
+        ] {
+            assert_eq!(both(&text, Author::Operator).0, None, "{text:.60}");
+        }
+        assert_eq!(both(&format!("[{fine}]"), Author::Host).0, None, "too many of a host are counted");
+    }
 }

@@ -4,6 +4,7 @@
 //! value can make an error expensive. Where it finds nothing, because a keyword is beyond it, the refusal is reported whole.
 
 mod budget;
+mod hint;
 mod leaf;
 mod leaves;
 mod pi;
@@ -17,7 +18,7 @@ pub(in crate::tools) use leaf::{is_of_type, types};
 use leaves::Leaves;
 pub(super) use pi::explain as explain_as_pi;
 
-use super::{Schema, reference::Reference};
+use super::{compiled::Compiled, reference::Reference};
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Violation,
@@ -71,7 +72,7 @@ impl Explanation {
 }
 
 /// Explains why the schema refuses the value.
-pub(super) fn explain(schema: &Schema, value: &Json) -> Explanation {
+pub(super) fn explain(schema: &Compiled, value: &Json) -> Explanation {
     let spot = Spot::root(&schema.source, value);
     let mut explanation = Walk::of(schema, MAX_COMPARISONS).at(&spot);
     if explanation.is_empty() {
@@ -122,7 +123,7 @@ impl<'a> Spot<'a> {
 }
 
 struct Walk<'a> {
-    schema: &'a Schema,
+    schema: &'a Compiled,
     /// How far down the walk is.
     depth: usize,
     steps: Budget,
@@ -132,7 +133,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// At the start, with so many names to compare.
-    fn of(schema: &'a Schema, comparisons: usize) -> Self {
+    fn of(schema: &'a Compiled, comparisons: usize) -> Self {
         let steps = Budget::of(MAX_STEPS);
         Self { schema, depth: 0, steps, comparisons: Budget::of(comparisons), leaves: Leaves::default() }
     }
@@ -345,7 +346,7 @@ pub(super) mod tests {
         let tagged = r#"{"oneOf":[{"type":"object","properties":{"kind":{"const":"a"},"x":{"type":"integer"}},"required":["kind","x"]},
                                   {"type":"object","properties":{"kind":{"const":"b"},"y":{"type":"integer"}},"required":["kind","y"]}]}"#;
         assert_eq!(violations(tagged, r#"{"kind":"b","y":"no"}"#), ["/y type: expected integer, got string"]);
-        assert_eq!(violations(tagged, r#"{"kind":"z"}"#), ["/kind oneOf: expected one of [\"a\",\"b\"]"]);
+        assert_eq!(violations(tagged, r#"{"kind":"z"}"#), ["/kind oneOf: expected one of a, b"]);
         assert_eq!(violations(tagged, "3"), [" oneOf: expected object, got number"]);
         let plain = r#"{"anyOf":[{"type":"object","properties":{"path":{"type":"string"},"mode":{"type":"integer"}},"required":["path"]},
                                  {"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}]}"#;
@@ -362,7 +363,10 @@ pub(super) mod tests {
     #[test]
     fn v4_references_conditions_and_tuples_are_followed() {
         let schema = r##"{"$defs":{"n":{"type":"integer","minimum":1}},"prefixItems":[{"$ref":"#/$defs/n"}],"items":{"type":"string"}}"##;
-        assert_eq!(violations(schema, "[0,5]"), ["/0 minimum: expected >= 1", "/1 type: expected string, got number"]);
+        assert_eq!(
+            violations(schema, "[0,5]"),
+            ["/0 minimum: expected minimum 1", "/1 type: expected string, got number"]
+        );
         let condition =
             r#"{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]},"else":{"required":["c"]}}"#;
         assert_eq!(violations(condition, r#"{"a":1}"#), ["[b] required: missing"]);

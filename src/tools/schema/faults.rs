@@ -156,7 +156,7 @@ mod tests {
 
     /// `code place` of each fault.
     fn faults(text: &str) -> Vec<String> {
-        let notes = Schema::compile(json(text), &SchemaOptions::default()).map(drop).unwrap_err();
+        let notes = Schema::compile(&json(text), SchemaOptions::default()).map(drop).unwrap_err();
         notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect()
     }
 
@@ -231,7 +231,7 @@ mod tests {
         let source =
             crate::json::parse(format!(r#"{{"properties":{{{}}}}}"#, many.join(",")).as_bytes(), &limits).unwrap();
         let start = std::time::Instant::now();
-        let notes = Schema::compile(source, &SchemaOptions::default()).map(drop).unwrap_err();
+        let notes = Schema::compile(&source, SchemaOptions::default()).map(drop).unwrap_err();
         // Generous: this is an unoptimised build.
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
         assert_eq!((notes.len(), notes[100].message.as_str()), (101, "and 19900 more"));
@@ -241,7 +241,7 @@ mod tests {
     fn v6_a_type_of_another_language_is_told_what_to_write_instead() {
         let text = r#"{"type":"object","properties":{"b":{"type":["dict","null"]},"c":{"type":"any"},"d":{"type":"colour"},
             "type":{"type":"string"}}}"#;
-        let notes = Schema::compile(json(text), &SchemaOptions::default()).map(drop).unwrap_err();
+        let notes = Schema::compile(&json(text), SchemaOptions::default()).map(drop).unwrap_err();
         assert_eq!(
             notes.iter().map(|note| format!("{} {}", note.path, note.message)).collect::<Vec<_>>(),
             [

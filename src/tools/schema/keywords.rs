@@ -110,13 +110,24 @@ impl Comparison {
         }
     }
 
-    /// What the model reads before the limit.
-    pub(super) fn words(self) -> &'static str {
+    /// What pi says before the limit.
+    pub(super) fn sign(self) -> &'static str {
         match self {
             Self::AtMost => "<=",
             Self::Below => "<",
             Self::AtLeast => ">=",
             Self::Above => ">",
+            Self::MultipleOf => "a multiple of",
+        }
+    }
+
+    /// What the model reads before the limit.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::AtMost => "maximum",
+            Self::Below => "less than",
+            Self::AtLeast => "minimum",
+            Self::Above => "more than",
             Self::MultipleOf => "a multiple of",
         }
     }

@@ -6,6 +6,8 @@ mod nullable;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use super::{
     faults::TYPES,
     structure::{Place, Shape, each_subschema, shape},
@@ -19,10 +21,9 @@ pub(super) use nullable::Moved;
 use nullable::{admits_null, is_combined};
 
 /// A schema, and what was done to it.
-pub(super) struct Normalised {
-    pub(super) schema: Json,
-    /// The schema as its author wrote it, if anything was done to it.
-    pub(super) authored: Option<Json>,
+pub(super) struct Normalised<'a> {
+    /// Its author's own, if nothing was done to it.
+    pub(super) schema: Cow<'a, Json>,
     pub(super) notes: Vec<Note>,
     pub(super) moved: Moved,
     /// Whether it may be read as what it means.
@@ -54,12 +55,13 @@ enum Change {
     ListRequired,
 }
 
-impl Normalised {
+impl<'a> Normalised<'a> {
     /// The schema, read as what it means. If it may not be, the remarks are errors, and the schema is one that has no other
     /// faults than its author's.
-    pub(super) fn of(schema: Json, is_allowed: bool) -> Self {
-        let mut normalised = Self { schema, authored: None, notes: Vec::new(), moved: Moved::default(), is_allowed };
-        normalised.apply(findings(&normalised.schema));
+    pub(super) fn of(schema: &'a Json, is_allowed: bool) -> Self {
+        let (notes, moved) = (Vec::new(), Moved::default());
+        let mut normalised = Self { schema: Cow::Borrowed(schema), notes, moved, is_allowed };
+        normalised.apply(findings(schema));
         normalised
     }
 
@@ -76,8 +78,7 @@ impl Normalised {
         // JSON Schema passes over keywords that it does not know: that one is not broken, it just says nothing.
         found.retain(|finding| self.is_allowed || finding.change != Change::AdmitNull);
         if !found.is_empty() {
-            self.authored.get_or_insert_with(|| self.schema.clone());
-            apply::all(&found, &mut self.schema, &mut self.moved);
+            apply::all(&found, self.schema.to_mut(), &mut self.moved);
         }
     }
 }

@@ -8,11 +8,11 @@ use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
-use jsonschema::{PatternOptions, Registry, Validator};
+use jsonschema::{Registry, Validator};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{BACKTRACK_LIMIT, Dialect, Schema, each_subschema, exact::Exact, structure};
+use super::{Compiled, Dialect, exact::Exact, proven::Engine, structure, structure::each_subschema};
 use crate::json::{Json, Number, Object, Pointer};
 
 /// The address under which the whole schema is known to its parts.
@@ -49,14 +49,14 @@ enum KindName {
 
 /// Asks a schema about parts of one value.
 pub(in crate::tools) struct Judge<'a> {
-    schema: &'a Schema,
+    schema: &'a Compiled,
     kept: Arc<HashMap<usize, Part>>,
     /// What was compiled for this value.
     made: HashMap<usize, Part>,
 }
 
 impl<'a> Judge<'a> {
-    pub(in crate::tools) fn of(schema: &'a Schema) -> Self {
+    pub(in crate::tools) fn of(schema: &'a Compiled) -> Self {
         let kept = Arc::clone(&schema.parts().kept.read().unwrap_or_else(PoisonError::into_inner));
         Self { schema, kept, made: HashMap::new() }
     }
@@ -80,7 +80,7 @@ impl<'a> Judge<'a> {
         part.accepts(&Json::from(name))
     }
 
-    fn part(&mut self, address: usize, make: impl FnOnce(&Schema) -> Part) -> &Part {
+    fn part(&mut self, address: usize, make: impl FnOnce(&Compiled) -> Part) -> &Part {
         match self.kept.get(&address) {
             Some(part) => part,
             None => self.made.entry(address).or_insert_with(|| make(self.schema)),
@@ -115,7 +115,7 @@ impl Part {
     }
 }
 
-fn compiled(schema: &Schema, part: &Json) -> Part {
+fn compiled(schema: &Compiled, part: &Json) -> Part {
     if let Some(kinds) = part.as_object().and_then(|keywords| only_kinds(keywords, schema.dialect())) {
         return Part::OfKinds(kinds);
     }
@@ -156,18 +156,17 @@ fn place_of(source: &Json, part: &Json) -> Option<Pointer> {
     found
 }
 
-fn whole(schema: &Schema) -> Option<Registry<'static>> {
+fn whole(schema: &Compiled) -> Option<Registry<'static>> {
     let value = structure::to_value(schema.source(), schema.dialect());
     let known = Registry::new().draft(schema.dialect().draft()).retrieve_known_draft_meta_schemas(false);
     known.add(WHOLE, value).ok()?.prepare().ok()
 }
 
-fn of_document(schema: &Schema, document: &Value, whole: Option<&Registry<'_>>) -> Part {
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
-    let options = schema.dialect().options(schema.options).with_pattern_options(patterns);
+fn of_document(schema: &Compiled, document: &Value, whole: Option<&Registry<'_>>) -> Part {
+    let building = Engine::Backtracking.building(schema.dialect(), schema.options);
     let built = match whole {
-        Some(whole) => options.with_registry(whole).build(document),
-        None => options.build(document),
+        Some(whole) => building.with_registry(whole).build(document),
+        None => building.build(document),
     };
     built.map_or(Part::Unknown, |validator| Part::Compiled(Arc::new(validator)))
 }
@@ -185,8 +184,8 @@ mod tests {
     fn accepts(text: &str, place: &str, value: &str) -> bool {
         let schema = schema(text);
         let part = Pointer::parse(place).unwrap();
-        let mut judge = Judge::of(&schema);
-        judge.accepts(part.find(schema.source()).unwrap(), &super::super::tests::json(value))
+        let value = super::super::tests::json(value);
+        schema.ask(|schema| Judge::of(schema).accepts(part.find(schema.source()).unwrap(), &value))
     }
 
     #[test]

@@ -79,15 +79,24 @@ fn leads_to_definition(reference: &str, dialect: Dialect) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::tests::json, *};
+    use super::{
+        super::{
+            compiled::Compiled,
+            dialect::{Detected, detect},
+            reference::Names,
+            tests::json,
+        },
+        *,
+    };
     use crate::tools::{Schema, SchemaOptions};
 
     /// Whether it was left for later, if it was taken at all.
-    fn waits(schema: Json) -> Option<bool> {
-        let (schema, _) = Schema::compile(schema, &SchemaOptions::default()).ok()?;
-        let waits = schema.validator.get().is_none();
-        assert!(schema.validator().is_some(), "it was taken, and does not compile: {}", schema.source().to_text());
-        Some(waits)
+    fn waits(source: &Json) -> Option<bool> {
+        let (schema, _) = Schema::compile(source, SchemaOptions::default()).ok()?;
+        assert!(schema.0.ask(Compiled::has_validator), "it was taken, and does not compile: {}", schema.text());
+        let Detected { dialect, is_accepted, .. } = detect(source);
+        let document = Document { root: source, names: &Names::of(source, dialect) };
+        Some(is_accepted && is_plain(document, dialect))
     }
 
     #[test]
@@ -115,9 +124,9 @@ mod tests {
             (r#"{"maxLength":1.0,"minItems":123456789012345678901}"#, true),
             (r#"{"unknown":{"type":7}}"#, false),
         ] {
-            assert_eq!(waits(json(schema)), Some(expected), "{schema}");
+            assert_eq!(waits(&json(schema)), Some(expected), "{schema}");
         }
-        assert_eq!(waits(json(r#"{"type":"text"}"#)), None);
+        assert_eq!(waits(&json(r#"{"type":"text"}"#)), None);
     }
 
     /// Anything that somebody may write where a schema is meant.
@@ -164,7 +173,7 @@ mod tests {
             if let Some(keywords) = schema.as_object_mut() {
                 keywords.insert("$schema".into(), Json::from(dialect));
             }
-            waits(schema);
+            waits(&schema);
         }
     }
 

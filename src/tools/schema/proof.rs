@@ -25,17 +25,18 @@ const MAX_HEIGHT: usize = 40;
 /// it several times, so that piles of them take time without end.
 const UNEVALUATED: usize = 5;
 
-/// Proves that a schema may be looked at: everything after this costs what its size allows.
-pub(super) fn bounded(schema: &Json) -> Result<(), Vec<Note>> {
+/// The compact text of a schema that may be looked at: everything after this costs what its size allows.
+pub(super) fn bounded(schema: &Json) -> Result<String, Vec<Note>> {
     if schema.is_deeper_than(MAX_DEPTH) {
         let message = format!("the schema has more than {MAX_DEPTH} levels of nesting; flatten it with `$defs`");
         return Err(vec![Note::error("schema_too_deep", Pointer::root(), message)]);
     }
-    if schema.to_text().len() > MAX_BYTES {
+    let text = schema.to_text();
+    if text.len() > MAX_BYTES {
         let message = format!("the schema has more than {MAX_BYTES} bytes");
         return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
     }
-    Ok(())
+    Ok(text)
 }
 
 /// Proves a bounded schema: every reason against it.

@@ -275,17 +275,17 @@ mod tests {
             r##"{"$dynamicAnchor":"me","allOf":[{"$dynamicRef":"#me"}]}"##,
             r##"{"$schema":"https://json-schema.org/draft/2019-09/schema","allOf":[{"$recursiveRef":"#"}]}"##,
         ] {
-            let notes = Schema::compile(json(schema), &SchemaOptions::default()).unwrap_err();
+            let notes = Schema::compile(&json(schema), SchemaOptions::default()).unwrap_err();
             assert_eq!(notes[0].code, "reference_cycle", "{schema}");
         }
         let foreign = r##"{"$schema":"http://json-schema.org/draft-07/schema#","allOf":[{"$dynamicRef":"#"}]}"##;
-        assert!(Schema::compile(json(foreign), &SchemaOptions::default()).is_ok(), "draft 7 has no `$dynamicRef`");
+        assert!(Schema::compile(&json(foreign), SchemaOptions::default()).is_ok(), "draft 7 has no `$dynamicRef`");
     }
 
     #[test]
     fn v2_circles_and_towers_are_found_through_parts_with_addresses_of_their_own() {
         let code = |text: &str| {
-            let notes = Schema::compile(json(text), &SchemaOptions::default()).map(drop).unwrap_err();
+            let notes = Schema::compile(&json(text), SchemaOptions::default()).map(drop).unwrap_err();
             (notes[0].code, notes[0].path.to_string())
         };
         for (id, reference) in
@@ -302,7 +302,7 @@ mod tests {
         let many: Vec<_> = (0..20_000).map(|at| format!(r#""d{at}":{{"$id":"d{at}"}}"#)).collect();
         assert_eq!(code(&format!(r#"{{"$defs":{{{}}}}}"#, many.join(","))).0, "schema_too_large");
         let fine = r##"{"properties":{"a":{"$ref":"x"}},"$defs":{"x":{"$id":"x","properties":{"b":{"$ref":"#"}}}}}"##;
-        assert!(Schema::compile(json(fine), &SchemaOptions::default()).is_ok());
+        assert!(Schema::compile(&json(fine), SchemaOptions::default()).is_ok());
     }
 
     #[test]

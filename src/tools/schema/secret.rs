@@ -23,11 +23,13 @@ pub(super) fn has_secrets(schema: &Json) -> bool {
     }
 }
 
+/// The value itself, or the names in it.
 fn is_marked(schema: &Json) -> bool {
-    schema.get("writeOnly") == Some(&Json::Bool(true))
+    let write_only = |schema: &Json| schema.get("writeOnly") == Some(&Json::Bool(true));
+    write_only(schema) || schema.get("propertyNames").is_some_and(write_only)
 }
 
-/// The value, with every `writeOnly` part replaced.
+/// The value, with every `writeOnly` part replaced, and every member that an object does not declare which declares others.
 pub(super) fn without_secrets(document: Document<'_>, value: &Json) -> Json {
     let mut redaction = Redaction { document, patterns: HashMap::new(), steps: MAX_STEPS };
     redaction.redact(vec![document.root], value)
@@ -52,9 +54,11 @@ impl<'a> Redaction<'a> {
         match value {
             _ if schemas.is_empty() => value.clone(),
             Json::Object(members) => {
+                let declares_some = schemas.iter().any(|schema| declares_some(schema));
                 let shown = members.iter().map(|(name, value)| {
                     let below = self.of_member(&schemas, name);
-                    (Arc::clone(name), self.redact(below, value))
+                    let is_unknown = declares_some && below.is_empty();
+                    (Arc::clone(name), if is_unknown { Json::from(HIDDEN) } else { self.redact(below, value) })
                 });
                 shown.collect::<Object>().into()
             }
@@ -77,6 +81,7 @@ impl<'a> Redaction<'a> {
         for schema in schemas {
             let declared = schema.get("properties").and_then(|properties| properties.get(name));
             let others = ["additionalProperties", "unevaluatedProperties"].iter().find_map(|rest| schema.get(rest));
+            let others = others.filter(|schema| schema.as_object().is_some());
             found.extend(declared.or(others));
             for (pattern, schema) in schema.get("patternProperties").and_then(Json::as_object).into_iter().flatten() {
                 if self.may_match(pattern, name) {
@@ -95,6 +100,12 @@ impl<'a> Redaction<'a> {
         let pattern = self.patterns.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
         pattern.as_ref().is_none_or(|pattern| pattern.is_match(name))
     }
+}
+
+/// Whether the members of an object have names that are known, so that it is no map.
+fn declares_some(schema: &Json) -> bool {
+    let declared = ["properties", "patternProperties"].iter().filter_map(|keyword| schema.get(keyword)?.as_object());
+    declared.into_iter().any(|declared| !declared.is_empty())
 }
 
 fn of_item<'a>(schemas: &[&'a Json], position: usize) -> Vec<&'a Json> {
@@ -118,7 +129,7 @@ mod tests {
     fn e3_what_is_write_only_is_hidden_wherever_it_is_declared() {
         let schema = schema(
             r##"{"$defs":{"key":{"type":"string","writeOnly":true}},
-                "properties":{"key":{"$ref":"#/$defs/key"},"list":{"type":"array","items":{"properties":{"p":{"writeOnly":true}}}}},
+                "properties":{"key":{"$ref":"#/$defs/key"},"list":{"type":"array","items":{"properties":{"p":{"writeOnly":true},"q":true}}},"open":true},
                 "anyOf":[{"properties":{"either":{"writeOnly":true}}}],
                 "patternProperties":{"^x":{"writeOnly":true}}}"##,
         );
@@ -126,6 +137,20 @@ mod tests {
         assert_eq!(
             schema.without_secrets(&value).to_text(),
             r#"{"key":"<redacted>","list":[{"p":"<redacted>","q":1}],"either":"<redacted>","x1":"<redacted>","open":"o"}"#
+        );
+    }
+
+    #[test]
+    fn e3_what_nothing_declares_may_be_a_secret_in_another_place() {
+        let schema = schema(
+            r#"{"properties":{"key":{"writeOnly":true},"open":true,"map":{"additionalProperties":{"type":"string"}},
+                "free":{"type":"object"},"names":{"propertyNames":{"writeOnly":true}}},"additionalProperties":true}"#,
+        );
+        let value =
+            json(r#"{"Key":"s","arguments":{"key":"s"},"open":1,"map":{"m":"o"},"free":{"f":"o"},"names":{"s":1}}"#);
+        assert_eq!(
+            schema.without_secrets(&value).to_text(),
+            r#"{"Key":"<redacted>","arguments":"<redacted>","open":1,"map":{"m":"o"},"free":{"f":"o"},"names":"<redacted>"}"#
         );
     }
 
@@ -140,7 +165,7 @@ mod tests {
             format!(r#"{{"not":{{"not":{secret}}}}}"#),
             format!(r#"{{"allOf":[{{"if":{secret}}}]}}"#),
         ] {
-            let definitions = r#""$defs":{"s":{"properties":{"key":{"writeOnly":true}}}}"#;
+            let definitions = r#""$defs":{"s":{"properties":{"key":{"writeOnly":true},"open":true}}}"#;
             let schema = schema(&format!("{},{definitions}}}", text.strip_suffix('}').unwrap()));
             let shown = schema.without_secrets(&json(r#"{"key":"s3cret","open":1}"#)).to_text();
             assert_eq!(shown, r#"{"key":"<redacted>","open":1}"#, "{text:.60}");

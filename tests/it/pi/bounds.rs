@@ -133,7 +133,7 @@ proptest! {
     fn c2_what_runs_is_valid_and_what_was_valid_runs_as_it_was(schema in schemas(), value in values()) {
         let schema = Json::object([("type", Json::from("object")), ("properties", Json::object([("v", schema)]))]);
         let sent = Json::object([("v", value)]);
-        let Ok((compiled, _)) = Schema::compile(schema.clone(), &SchemaOptions::default()) else { return Ok(()) };
+        let Ok((compiled, _)) = Schema::compile(&schema, SchemaOptions::default()) else { return Ok(()) };
         let outcome = call(&contract(&schema), sent.to_text().as_bytes());
         let was_valid = compiled.is_valid(&sent);
         if let Some(arguments) = outcome.trace.arguments.as_deref() {

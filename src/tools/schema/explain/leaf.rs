@@ -1,6 +1,6 @@
 //! Single keywords: what they ask for, and the words for it.
 
-use super::{Explanation, Spot, Walk};
+use super::{Explanation, Spot, Walk, hint};
 use crate::{
     json::{Json, Number, Object, Pointer},
     refusal::Violation,
@@ -14,7 +14,9 @@ pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation
         return None;
     }
     let expected = any_of_words(&names);
-    Some(spot.violation("type", format!("expected {expected}, got {}", spot.value.kind()), expected))
+    let mut violation = spot.violation("type", format!("expected {expected}, got {}", spot.value.kind()), expected);
+    violation.hint = hint::value_in_text(spot.value, |value| names.iter().any(|name| is_of_type(value, name)));
+    Some(violation)
 }
 
 /// What `type` lists.
@@ -56,7 +58,7 @@ fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Expl
     }
     // Draft 4 does not know `const`.
     if let Some(only) =
-        keywords.get("const").filter(|only| walk.schema.dialect >= Dialect::Draft6 && *only != spot.value)
+        keywords.get("const").filter(|only| walk.schema.dialect() >= Dialect::Draft6 && *only != spot.value)
     {
         let expected = short(only);
         found.push(spot.violation("const", format!("expected {expected}"), expected));
@@ -65,22 +67,20 @@ fn choices(walk: &Walk<'_>, keywords: &Object, spot: &Spot<'_>, found: &mut Expl
     if !choices.contains(spot.value) {
         let expected = format!("one of {}", listed(choices.iter()));
         let mut violation = spot.violation("enum", format!("expected {expected}"), expected);
-        violation.hint = nearest_choice(walk, choices, spot.value);
+        violation.hint = hint::nearest_choice(walk, choices.iter(), spot.value);
         found.push(violation);
     }
 }
 
 /// Choices that one line can hold.
-const MAX_CHOICES: usize = 20;
-/// Bytes of a text that may be a typing mistake.
-const MAX_COMPARED: usize = 200;
+pub(super) const MAX_CHOICES: usize = 20;
 /// Characters of a pattern or of a number that are worth repeating.
 const MAX_REPEATED: usize = 300;
 /// Characters of a value that one line can hold.
-const MAX_SHORT: usize = 60;
+pub(super) const MAX_SHORT: usize = 60;
 
 /// Choices in brackets; those that do not fit are counted.
-pub(super) fn listed<'n>(mut choices: impl ExactSizeIterator<Item = &'n Json>) -> String {
+fn listed<'n>(mut choices: impl ExactSizeIterator<Item = &'n Json>) -> String {
     let shown: Vec<String> = choices.by_ref().take(MAX_CHOICES).map(short).collect();
     match choices.len() {
         0 => format!("[{}]", shown.join(",")),
@@ -89,41 +89,13 @@ pub(super) fn listed<'n>(mut choices: impl ExactSizeIterator<Item = &'n Json>) -
 }
 
 /// A value of the schema, on one line and not too long.
-fn short(value: &Json) -> String {
+pub(super) fn short(value: &Json) -> String {
     // A letter has at most four bytes.
     let text = value.to_text_start(4 * MAX_SHORT);
     if text.chars().count() <= MAX_SHORT {
         return text;
     }
     text.chars().take(MAX_SHORT).chain("...".chars()).collect()
-}
-
-fn nearest_choice(walk: &Walk<'_>, choices: &[Json], value: &Json) -> Option<String> {
-    let sent = value.as_str()?;
-    nearest(walk, choices.iter().filter_map(Json::as_str), sent, |_| true)
-        .map(|choice| format!("did you mean {}?", Json::from(choice).to_text()))
-}
-
-/// The most similar name, if any is similar (rule E4). A name that is no candidate costs a comparison, too.
-fn nearest<'n>(
-    walk: &Walk<'_>,
-    names: impl Iterator<Item = &'n str>,
-    sent: &str,
-    is_candidate: impl Fn(&str) -> bool,
-) -> Option<&'n str> {
-    // Long texts are no typing mistakes, and comparing them is quadratic.
-    if sent.len() > MAX_COMPARED || walk.comparisons.is_spent() {
-        return None;
-    }
-    let folded = |name: &str| name.to_lowercase().replace(['-', '_', '.', ' '], "");
-    let sent = folded(sent);
-    names
-        .take_while(|_| walk.comparisons.take())
-        .filter(|name| name.len() <= MAX_COMPARED && is_candidate(name))
-        .map(|name| (strsim::normalized_damerau_levenshtein(&folded(name), &sent), name))
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|left, right| left.0.total_cmp(&right.0))
-        .map(|(_, name)| name)
 }
 
 fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Explanation) {
@@ -184,7 +156,9 @@ fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<
         && !walk.keyword_accepts("format", format, spot.value)
     {
         let expected = format!("format {}", repeated(format.as_str().unwrap_or_default()));
-        found.push(spot.violation("format", format!("expected {expected}"), expected));
+        let mut violation = spot.violation("format", format!("expected {expected}"), expected);
+        violation.hint = hint::for_format(walk, format, text);
+        found.push(violation);
     }
 }
 
@@ -268,9 +242,12 @@ fn is_declared(keywords: &Object, name: &str) -> bool {
 
 /// A required field that is not there. An undeclared field with nearly its name was probably meant.
 fn missing(walk: &Walk<'_>, keywords: &Object, members: &Object, name: &str, spot: &Spot<'_>) -> Violation {
-    let undeclared = |sent: &str| !is_declared(keywords, sent);
+    let is_undeclared = |sent: &str| !is_declared(keywords, sent);
     let sent = members.keys().map(|sent| &**sent);
-    let hint = nearest(walk, sent, name, undeclared).map(|sent| format!("did you mean to rename `{sent}`?"));
+    let renamed = hint::nearest(walk, sent, name, is_undeclared);
+    let hint = renamed
+        .map(|sent| format!("did you mean to rename `{sent}`?"))
+        .or_else(|| hint::wrapped(walk, members, name, is_undeclared));
     let expected = expected_kind(keywords, name);
     at_property(spot.violation("required", "missing", expected), name, hint)
 }
@@ -292,7 +269,7 @@ pub(super) fn unknown_field(
 ) -> Violation {
     let declared = keywords.get("properties").and_then(Json::as_object);
     let declared = declared.into_iter().flat_map(Object::keys).map(|name| &**name);
-    let hint = nearest(walk, declared, name, |name| !members.contains_key(name))
+    let hint = hint::nearest(walk, declared, name, |name| !members.contains_key(name))
         .map(|declared| format!("did you mean `{declared}`?"));
     let mut violation = at_property(spot.violation("additionalProperties", "unknown field", "nothing"), name, hint);
     violation.actual = members.get(name).map(Json::kind);

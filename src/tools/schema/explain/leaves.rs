@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{PatternOptions, Validator, error::ValidationErrorKind};
+use jsonschema::{Validator, error::ValidationErrorKind};
 
 use crate::{
     json::Json,
-    tools::schema::{BACKTRACK_LIMIT, Schema, exact::Exact, structure},
+    tools::schema::{Compiled, exact::Exact, proven::Engine, structure},
 };
 
 /// A keyword, and where in memory the schema has its value: that may be long, and is not to be compared at each step.
@@ -18,15 +18,11 @@ pub(super) struct Leaves(HashMap<Key, Option<Validator<Exact>>>);
 
 impl Leaves {
     /// Whether the value is accepted under the keyword.
-    pub(super) fn accept(&mut self, schema: &Schema, key: Key, held: impl FnOnce() -> Json, value: &Json) -> bool {
+    pub(super) fn accept(&mut self, schema: &Compiled, key: Key, held: impl FnOnce() -> Json, value: &Json) -> bool {
         let (dialect, options) = (schema.dialect, schema.options);
         let validator = self.0.entry(key).or_insert_with(|| {
             let schema = Json::object([(key.0, held())]);
-            dialect
-                .options(options)
-                .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
-                .build(&structure::to_value(&schema, dialect))
-                .ok()
+            Engine::Backtracking.building(dialect, options).build(&structure::to_value(&schema, dialect)).ok()
         });
         validator.as_ref().is_none_or(|validator| validator.is_valid(value))
     }

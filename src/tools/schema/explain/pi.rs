@@ -15,11 +15,11 @@ use super::{
 use crate::{
     json::{Json, Object},
     refusal::Violation,
-    tools::schema::{Dialect, Schema},
+    tools::schema::{Compiled, Dialect},
 };
 
 /// Explains why the schema refuses the value.
-pub(in crate::tools::schema) fn explain(schema: &Schema, value: &Json) -> Explanation {
+pub(in crate::tools::schema) fn explain(schema: &Compiled, value: &Json) -> Explanation {
     let spot = Spot::root(&schema.source, value);
     let mut found = Explanation::default();
     // pi gives no hints, so there are no names to compare.

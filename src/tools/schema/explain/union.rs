@@ -1,8 +1,8 @@
 //! Unions: one explanation by the branch that was meant, never "matches none of the schemas" (rule V4).
 
 use super::{
-    Explanation, Spot, Walk,
-    leaf::{any_of_words, listed},
+    Explanation, Spot, Walk, hint,
+    leaf::{MAX_CHOICES, MAX_SHORT, any_of_words, short},
 };
 use crate::json::{Json, Object};
 
@@ -37,7 +37,7 @@ pub(super) fn explain<'a>(
         }
     }
     if let Some(tag) = Tag::of(walk, &explained, spot.value) {
-        return tag.explain(explained, keyword, spot);
+        return tag.explain(walk, explained, keyword, spot);
     }
     by_kind_or_keys(explained, keyword, spot)
 }
@@ -69,7 +69,13 @@ impl<'a> Tag<'a> {
     }
 
     /// The branch with this tag; for a tag that no branch has, the tags there are.
-    fn explain(&self, explained: Vec<(&'a Json, Explanation)>, keyword: &'static str, spot: &Spot<'a>) -> Explanation {
+    fn explain(
+        &self,
+        walk: &Walk<'a>,
+        explained: Vec<(&'a Json, Explanation)>,
+        keyword: &'static str,
+        spot: &Spot<'a>,
+    ) -> Explanation {
         let mut tags = Vec::new();
         for (branch, explanation) in explained {
             let values = tag_values(branch, self.name).unwrap_or_default();
@@ -78,13 +84,31 @@ impl<'a> Tag<'a> {
             }
             tags.extend(values);
         }
-        let expected = format!("one of {}", listed(tags.into_iter()));
+        let expected = format!("one of {}", named(&tags));
         let mut violation = spot.violation(keyword, format!("expected {expected}"), expected);
+        violation.hint = hint::nearest_choice(walk, tags.iter().copied(), self.sent);
         violation.path = spot.path.join(self.name);
         violation.actual = Some(self.sent.kind());
         let mut found = Explanation::default();
         found.push(violation);
         found
+    }
+}
+
+/// Tags on one line, as words where they are.
+fn named(tags: &[&Json]) -> String {
+    let is_word = |text: &&str| {
+        (1..=MAX_SHORT).contains(&text.len())
+            && text.chars().all(|letter| letter.is_alphanumeric() || "_-.:/".contains(letter))
+    };
+    let shown = tags.iter().take(MAX_CHOICES).map(|tag| match tag.as_str().filter(is_word) {
+        Some(word) => word.to_owned(),
+        None => short(tag),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match tags.len().saturating_sub(MAX_CHOICES) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -128,7 +152,8 @@ fn by_kind_or_keys(explained: Vec<(&Json, Explanation)>, keyword: &'static str, 
         }
     }
     let expected = any_of_words(&kinds);
-    let mut found = Explanation::default();
-    found.push(spot.violation(keyword, format!("expected {expected}, got {}", spot.value.kind()), expected));
-    found
+    let mut violation = spot.violation(keyword, format!("expected {expected}, got {}", spot.value.kind()), expected);
+    violation.hint =
+        wrong_kind.iter().flat_map(|(_, explanation)| &explanation.violations).find_map(|one| one.hint.clone());
+    Explanation::of(violation)
 }

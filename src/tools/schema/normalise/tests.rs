@@ -6,22 +6,25 @@ use crate::{json::Json, tools::Severity};
 /// The schema as it is read, and `code place` of each remark.
 fn read(text: &str) -> (String, Vec<String>) {
     let (schema, notes) =
-        Schema::compile(json(text), &SchemaOptions::default()).unwrap_or_else(|notes| panic!("{text}: {notes:?}"));
+        Schema::compile(&json(text), SchemaOptions::default()).unwrap_or_else(|notes| panic!("{text}: {notes:?}"));
     assert!(notes.iter().all(|note| note.severity == Severity::Warning), "{notes:?}");
-    assert_eq!(*schema.authored(), json(text), "the author's own is kept");
-    (schema.source().to_text(), notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect())
+    assert_eq!(schema.text(), json(text).to_text(), "the author's own is kept");
+    (
+        schema.ask(|compiled| compiled.source().to_text()),
+        notes.iter().map(|note| format!("{} {}", note.code, note.path)).collect(),
+    )
 }
 
 /// The place and the message of each error under `strict`.
 fn refused(text: &str) -> Vec<String> {
     let strict = SchemaOptions { normalise: false, ..SchemaOptions::default() };
-    let notes = Schema::compile(json(text), &strict).map(drop).unwrap_err();
+    let notes = Schema::compile(&json(text), strict).map(drop).unwrap_err();
     assert!(notes.iter().all(|note| note.severity == Severity::Error), "{notes:?}");
     notes.iter().map(|note| format!("{} {}", note.path, note.message)).collect()
 }
 
 fn is_valid(schema: &str, value: &str) -> bool {
-    Schema::compile(json(schema), &SchemaOptions::default()).unwrap().0.is_valid(&json(value))
+    Schema::compile(&json(schema), SchemaOptions::default()).unwrap().0.is_valid(&json(value))
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn v6_nullable_admits_null_whatever_stands_beside_it() {
 #[test]
 fn v6_under_strict_nullable_says_nothing_and_that_is_said() {
     let strict = SchemaOptions { normalise: false, ..SchemaOptions::default() };
-    let (schema, notes) = Schema::compile(json(r#"{"items":{"type":"string","nullable":true}}"#), &strict).unwrap();
+    let (schema, notes) = Schema::compile(&json(r#"{"items":{"type":"string","nullable":true}}"#), strict).unwrap();
     assert!(!schema.is_valid(&json("[null]")));
     assert_eq!(
         (notes[0].severity, notes[0].code, notes[0].message.as_str()),
@@ -125,7 +128,7 @@ fn v6_references_and_remarks_keep_to_their_places_when_nullable_moves_something(
     assert!(is_valid(moved, r#"{"a":{"n":null},"b":1,"c":true}"#));
     assert!(!is_valid(moved, r#"{"b":"1"}"#) && !is_valid(moved, r#"{"c":null}"#));
     let broken = r#"{"properties":{"a":{"nullable":true,"allOf":[{"oneOf":[{"pattern":"("}],"nullable":true}]}}}"#;
-    let notes = Schema::compile(json(broken), &SchemaOptions::default()).map(drop).unwrap_err();
+    let notes = Schema::compile(&json(broken), SchemaOptions::default()).map(drop).unwrap_err();
     assert_eq!(notes[0].path.to_string(), "/properties/a/allOf/0/oneOf/0/pattern");
 }
 
@@ -186,7 +189,7 @@ fn v6_what_has_two_readings_is_refused() {
         r#"{"properties":{"a":{"anyOf":[{"type":"string","required":true}]}}}"#,
         r#"{"$schema":"http://json-schema.org/draft-07/schema#","minimum":"5","exclusiveMinimum":true}"#,
     ] {
-        assert!(Schema::compile(json(schema), &SchemaOptions::default()).is_err(), "{schema}");
+        assert!(Schema::compile(&json(schema), SchemaOptions::default()).is_err(), "{schema}");
     }
 }
 
@@ -217,9 +220,10 @@ fn v3_ten_thousand_places_are_changed_in_little_time() {
     let limits = crate::json::ParseLimits { max_keys: 50_000, ..crate::json::ParseLimits::wide() };
     let source = crate::json::parse(text.as_bytes(), &limits).unwrap();
     let start = std::time::Instant::now();
-    let (schema, notes) = Schema::compile(source, &SchemaOptions::default()).unwrap();
+    let (schema, notes) = Schema::compile(&source, SchemaOptions::default()).unwrap();
     // Generous: this is an unoptimised build.
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     assert_eq!(notes.len(), 101);
-    assert_eq!(schema.source().get("required").and_then(Json::as_array).map(<[Json]>::len), Some(10_000));
+    let required = schema.ask(|compiled| compiled.source().get("required").and_then(Json::as_array).map(<[Json]>::len));
+    assert_eq!(required, Some(10_000));
 }

@@ -1,9 +1,9 @@
 //! Warns of defaults that break their own schema: whoever fills one in sends what is refused.
 
+use super::{Schema, SchemaOptions, structure::each_subschema};
 use crate::{
     document::Note,
     json::{Json, Object, Pointer},
-    tools::schema::{Schema, SchemaOptions, each_subschema},
 };
 
 /// What a part of a schema needs of its whole to be read in the same way.
@@ -41,7 +41,7 @@ fn judge(context: &Object, path: Pointer, part: &Object, default: &Json, options
     let mut alone = context.clone();
     alone.insert("allOf".into(), Json::Array(vec![part.clone().into()]));
     // A part that refers outside of `$defs` cannot be read alone, and is let be.
-    let (alone, _) = Schema::compile(alone.into(), &options).ok()?;
+    let (alone, _) = Schema::compile(&alone.into(), options).ok()?;
     (!alone.is_valid(default)).then(|| {
         let message = "the default breaks its own schema and must not be filled in: correct one of them";
         Note::warning("broken_default", path, message)
