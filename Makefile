@@ -21,9 +21,11 @@ WITH_BOOTH = TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-form
 # The hosts of the benchmarks. Each is made again when its pins change.
 BENCH_PYTHON := $(TOOLS)/bench-python
 BENCH_NODE := $(TOOLS)/bench-node
+# The engines that the booth is compared with, and a Node that is new enough for them.
+DIFFERENTIAL := $(TOOLS)/differential
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check bench image pod setup rust h2load
+.PHONY: help demo test check ends deploy-check bench differential image pod setup rust h2load
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +75,20 @@ $(BENCH_NODE)/ready: benches/hosts/node/package.json benches/hosts/node/package-
 	@mkdir -p $(BENCH_NODE)
 	cp $^ $(BENCH_NODE)
 	npm ci --silent --ignore-scripts --prefix $(BENCH_NODE)
+	@touch $@
+
+differential: rust $(DIFFERENTIAL)/ready ## Run AJV 8 and pi 1.6.0 on the field cases beside the booth: who ran what (wants python3 and npm).
+	cp benches/differential/*.mjs $(DIFFERENTIAL)
+	cargo build --bin toolbooth
+	@$(WITH_BOOTH) $(DIFFERENTIAL)/node_modules/.bin/node $(DIFFERENTIAL)/main.mjs tests/cases/field/cases.jsonl
+
+# The package `node` fetches the program for this machine in its install script; no other script runs.
+$(DIFFERENTIAL)/ready: benches/differential/package.json benches/differential/package-lock.json
+	@command -v npm >/dev/null || { echo 'differential: npm is missing: install Node 20 or newer' >&2; exit 1; }
+	@mkdir -p $(DIFFERENTIAL)
+	cp $^ $(DIFFERENTIAL)
+	npm ci --silent --ignore-scripts --prefix $(DIFFERENTIAL)
+	npm rebuild node --silent --prefix $(DIFFERENTIAL)
 	@touch $@
 
 setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).

@@ -134,6 +134,18 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
 }
 
 #[test]
+fn v3_what_is_its_own_items_is_not_wrapped_without_end() {
+    let own = r##"{"$ref":"#/properties/v"}"##;
+    for items in [own.to_owned(), format!(r#"{{"anyOf":[{own},{{"type":"boolean"}}]}}"#)] {
+        let schema = format!(r#"{{"type":"array","items":{items}}}"#);
+        let start = std::time::Instant::now();
+        assert_eq!(value(&schema, "5"), None, "{schema}");
+        // Generous: this is an unoptimised build.
+        assert!(start.elapsed().as_secs() < 2, "{:?}: {schema}", start.elapsed());
+    }
+}
+
+#[test]
 fn c3_a_listed_text_is_found_but_for_case_and_blanks_if_there_is_one() {
     table(&[
         (r#"{"enum":["low","high"]}"#, r#"" High""#, r#""high""#, &["fold_enum"]),

@@ -4,6 +4,7 @@ use super::{
     Coercion, Trail,
     applying::{Applying, Spot},
     conversion::{self, Asked},
+    decode::MAX_DEPTH,
     kinds::Kinds,
 };
 use crate::{json::Json, refusal::Repair};
@@ -34,7 +35,8 @@ impl<'a> Coercion<'a> {
 
     /// Makes a value satisfy its schemas; false if they refuse it still.
     pub(super) fn fit(&mut self, spot: &Spot<'a>, value: &mut Json, trail: &Trail<'_>, allow: Allow) -> bool {
-        if !self.budget.pay_for(value) {
+        // A schema that is its own items would have an array around an array without end.
+        if trail.depth() > MAX_DEPTH || !self.budget.pay_for(value) {
             return false;
         }
         if self.accepts(&spot.schemas, value) {
