@@ -4,6 +4,7 @@
 BUF_VERSION := 1.75.0
 CARGO_DENY_VERSION := 0.20.2
 RUFF_VERSION := 0.17.6
+CARGO_FUZZ_VERSION := 0.13.2
 
 TOOLS := .tools
 # The stamp carries the versions: a new pin is a new stamp, so it installs again.
@@ -25,7 +26,7 @@ BENCH_NODE := $(TOOLS)/bench-node
 DIFFERENTIAL := $(TOOLS)/differential
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check bench differential image pod setup rust h2load
+.PHONY: help demo test check ends deploy-check bench differential fuzz nightly image pod setup rust h2load
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +91,25 @@ $(DIFFERENTIAL)/ready: benches/differential/package.json benches/differential/pa
 	npm ci --silent --ignore-scripts --prefix $(DIFFERENTIAL)
 	npm rebuild node --silent --prefix $(DIFFERENTIAL)
 	@touch $@
+
+# What the fuzzer found interesting stays in fuzz/corpus, what it found wrong in fuzz/artifacts; only seeds are kept in the repository.
+FUZZ_SECONDS := 600
+FUZZ_TARGETS := parse coerce explain
+FUZZ_FLAGS = -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 -dict=fuzz/json.dict -print_final_stats=1
+CARGO_FUZZ := $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin/cargo-fuzz
+
+fuzz: $(CARGO_FUZZ) ## Feed the parser, coercion and explanation anything, FUZZ_SECONDS (600) each. Wants a nightly toolchain.
+	@for target in $(FUZZ_TARGETS); do \
+	mkdir -p fuzz/corpus/$$target \
+	&& RUSTUP_TOOLCHAIN=nightly $(CARGO_FUZZ) run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- $(FUZZ_FLAGS) || exit 1; done
+
+$(CARGO_FUZZ): | rust nightly
+	cargo install --quiet --locked --root $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION) cargo-fuzz@$(CARGO_FUZZ_VERSION)
+
+# libFuzzer watches the code through flags that only a nightly compiler takes.
+nightly:
+	@rustup run nightly rustc --version >/dev/null 2>&1 \
+	|| { echo 'fuzz: a nightly toolchain is missing: rustup toolchain install nightly --profile minimal' >&2; exit 1; }
 
 setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).
 

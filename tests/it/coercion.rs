@@ -121,6 +121,12 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
         ),
         (r#"{"type":"array","items":{"type":"object"}}"#, r#"{"a":1}"#, r#"[{"a":1}]"#, &["wrap_in_array"]),
         (r#"{"type":"array","items":{"type":"array"}}"#, "1", "", &[]),
+        (
+            r#"{"type":"array","items":{"type":"object","properties":{"t":{"type":"array","items":{"type":"integer"}}}}}"#,
+            r#"{"t":"1"}"#,
+            r#"[{"t":[1]}]"#,
+            &["wrap_in_array", "wrap_in_array /v/0/t", "string_to_integer /v/0/t/0"],
+        ),
         (texts, r#""a, b""#, "", &[]),
         (texts, r#""[a]""#, "", &[]),
         (texts, r#""""#, "", &[]),
