@@ -51,6 +51,7 @@ pub(super) struct Totals {
     pub(super) settings: u32,
     pub(super) errors: u32,
     pub(super) warnings: u32,
+    pub(super) infos: u32,
 }
 
 impl Findings {
@@ -61,7 +62,8 @@ impl Findings {
         for path in paths {
             found.take(path, &mut contracts);
         }
-        let Loaded { catalog, reports } = load_files(&contracts.listed, &LoadOptions::default());
+        let Loaded { catalog, reports } =
+            load_files(&contracts.listed, &LoadOptions { lint: true, ..LoadOptions::default() });
         // In the order of the files, which is that of the reports.
         for file in &contracts.listed {
             let file: Arc<str> = file.display().to_string().into();
@@ -119,8 +121,12 @@ impl Findings {
                 totals.quarantined += u32::from(checked.report.status == Status::Quarantined);
             }
             for note in finding.notes() {
-                totals.errors += u32::from(note.severity == Severity::Error);
-                totals.warnings += u32::from(note.severity == Severity::Warning);
+                let count = u32::try_from(note.count).unwrap_or(u32::MAX);
+                match note.severity {
+                    Severity::Error => totals.errors += count,
+                    Severity::Warning => totals.warnings += count,
+                    Severity::Info => totals.infos += count,
+                }
             }
         }
         totals
@@ -142,7 +148,8 @@ impl Finding {
     }
 
     fn notes(&self) -> impl Iterator<Item = &Note> {
-        let of_contracts = self.contracts().iter().flat_map(|checked| &checked.report.notes);
+        let reports = self.contracts().iter().map(|checked| &checked.report);
+        let of_contracts = reports.flat_map(|report| report.notes.iter().chain(&report.lints));
         self.own_notes().iter().chain(of_contracts)
     }
 }
