@@ -9,6 +9,7 @@ use std::{io::Write, path::PathBuf, process::ExitCode};
 use clap::{Args, ValueEnum};
 
 use super::code;
+use crate::config::ProfileName;
 use findings::Findings;
 
 /// Compile contracts and settings, and say what is wrong with them: file, line, and what to do.
@@ -23,6 +24,9 @@ pub(super) struct Check {
     /// Contract files, settings files, and folders of them
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
+    /// What may be done to arguments, for contracts that name no profile [default: what the settings say, or safe]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
     /// For people, or one JSON document for programs
     #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
@@ -57,7 +61,7 @@ enum OutputFormat {
 
 impl Check {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-        let findings = Findings::of(&self.paths);
+        let findings = Findings::of(&self.paths, self.profile);
         match self.format {
             OutputFormat::Human => human::print(&findings, out)?,
             OutputFormat::Json => writeln!(out, "{}", machine::document(&findings).to_pretty_text())?,

@@ -175,6 +175,26 @@ fn warnings_count_for_the_exit_code_where_they_are_denied_and_notes_never_do() {
 }
 
 #[test]
+fn contracts_are_read_under_the_profile_of_their_booth() {
+    let folder = Folder::of(&[
+        ("a.yaml", "name: a\nparameters: {type: OBJECT}\n"),
+        ("strict.yaml", "tools: [a.yaml]\nprofile: strict\n"),
+        ("safe.yaml", "tools: [a.yaml]\n"),
+    ]);
+    for (arguments, code) in [
+        (&["a.yaml"][..], 0),
+        (&["a.yaml", "--profile", "strict"], 1),
+        (&["strict.yaml"], 1),
+        (&["strict.yaml", "--profile", "safe"], 0),
+        (&["safe.yaml"], 0),
+    ] {
+        let ended = folder.run(&[&["check"], arguments].concat(), b"");
+        assert_eq!(ended.code, code, "{arguments:?}: {}", ended.out);
+        assert_eq!(ended.out.contains("error[broken_schema]"), code == 1, "{arguments:?}: {}", ended.out);
+    }
+}
+
+#[test]
 fn the_examples_of_the_repository_are_without_warnings() {
     let folder = Folder::of(&[]);
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/contracts");

@@ -12,7 +12,7 @@ use toolbooth::{
     tools::{Catalog, ContractReport, Entry, LoadOptions, Loaded, Status, Tool, contract_files, load_files},
 };
 
-use crate::config::{Settings, is_settings};
+use crate::config::{ProfileName, Settings, is_settings};
 
 /// Everything, file by file.
 pub(super) struct Findings {
@@ -55,15 +55,16 @@ pub(super) struct Totals {
 }
 
 impl Findings {
-    /// Reads everything, and the tools that settings name.
-    pub(super) fn of(paths: &[PathBuf]) -> Self {
+    /// Reads everything, and the tools that settings name, as a booth with these settings would. `profile` goes before theirs.
+    pub(super) fn of(paths: &[PathBuf], profile: Option<ProfileName>) -> Self {
         let mut found = Self { files: Vec::new() };
         let mut contracts = Paths::default();
         for path in paths {
             found.take(path, &mut contracts);
         }
-        let Loaded { catalog, reports } =
-            load_files(&contracts.listed, &LoadOptions { lint: true, ..LoadOptions::default() });
+        let profile = profile.or_else(|| found.profile()).unwrap_or_default().into();
+        let options = LoadOptions { profile, lint: true, ..LoadOptions::default() };
+        let Loaded { catalog, reports } = load_files(&contracts.listed, &options);
         // In the order of the files, which is that of the reports.
         for file in &contracts.listed {
             let file: Arc<str> = file.display().to_string().into();
@@ -105,6 +106,14 @@ impl Findings {
             if notes.is_empty() { Ok(Box::new(settings)) } else { Err(notes) }
         });
         self.add(&name, Content::Settings(read));
+    }
+
+    /// What the first settings say that could be read.
+    fn profile(&self) -> Option<ProfileName> {
+        self.files.iter().find_map(|finding| match &finding.content {
+            Content::Settings(Ok(settings)) => Some(settings.profile),
+            Content::Settings(Err(_)) | Content::Contracts(_) | Content::Missing(_) => None,
+        })
     }
 
     fn add(&mut self, file: &Arc<str>, content: Content) {
