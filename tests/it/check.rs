@@ -134,6 +134,16 @@ fn lints_are_told_to_people_by_line_and_alike_ones_together() {
 }
 
 #[test]
+fn the_whole_has_a_name_among_the_places_of_a_lint() {
+    let text = "name: a\ndescription: d\nparameters:\n  type: object\n  required: [b]\n  properties:\n    b:\n      \
+                description: d\n      type: object\n      properties: {}\n";
+    let ended = Folder::of(&[("a.yaml", text)]).run(&["check", "a.yaml"], b"");
+    let line = "    a.yaml:3: note[open_object] root, /properties/b: unknown fields pass without a word, misspelt optional ones \
+                among them: write `additionalProperties: false`\n";
+    assert!(ended.out.contains(line), "{}", ended.out);
+}
+
+#[test]
 fn lints_are_told_to_programs_one_by_one() {
     let text = LINTED.replace("    b: {type: string}\n    c: {type: string}\n    d: {type: string}\n", "");
     let text = text.replace("[tags, a, b, c, d]", "[tags, a]");

@@ -6,6 +6,7 @@ use toolbooth::{
     call::Mode,
     document::{Note, Severity},
     excerpt::excerpt,
+    json::Pointer,
     tools::{OncePer, Status, Tool},
 };
 
@@ -71,14 +72,19 @@ const MAX_PLACES: usize = 3;
 
 fn lint(out: &mut dyn Write, alike: &[&Note]) -> io::Result<()> {
     let Some(first) = alike.first() else { return Ok(()) };
-    let places = alike.iter().map(|lint| excerpt(&lint.path.to_string())).filter(|place| !place.is_empty());
-    let mut places: Vec<String> = places.collect();
+    let mut places: Vec<String> = alike.iter().filter_map(|lint| place(lint)).collect();
     let more = places.len().saturating_sub(MAX_PLACES);
     places.truncate(MAX_PLACES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let colon = if places.is_empty() { "" } else { ": " };
     let message = format!("{}{more}{colon}{}", places.join(", "), first.message);
     note(out, &Note { message, ..(*first).clone() })
+}
+
+/// Where a lint has found something. What counts others stands for no place.
+fn place(lint: &Note) -> Option<String> {
+    let place = if lint.path == Pointer::root() { "root".to_owned() } else { excerpt(&lint.path.to_string()) };
+    (lint.count == 1).then_some(place)
 }
 
 fn row(out: &mut dyn Write, verdict: &str, name: &str, facts: &str) -> io::Result<()> {
