@@ -11,14 +11,14 @@ use super::{
     dialect::{self, Detected, Dialect},
     exact::Exact,
     faults,
-    normalise::Normalised,
+    normalise::{Moved, Normalised},
     patterns, plain, proof,
     reference::{Document, Names},
     secret, structure,
 };
 use crate::{
     document::{Note, Severity, capped},
-    json::Json,
+    json::{Json, Pointer},
 };
 
 /// Steps that the backtracking engine may take for one match (rule V3).
@@ -35,7 +35,7 @@ pub(super) struct Proven {
     /// As its author wrote it, without blanks.
     pub(super) text: Bytes,
     /// As it is read, if that is something else (rule V6).
-    read: Option<Bytes>,
+    read: Option<Box<Read>>,
     pub(super) dialect: Dialect,
     pub(super) options: SchemaOptions,
     pub(super) engine: Engine,
@@ -44,6 +44,13 @@ pub(super) struct Proven {
     /// What is to be said about it.
     pub(super) notes: Vec<Note>,
     on_defaults: OnceLock<Vec<Note>>,
+}
+
+/// A schema that is read as what it means, and not as its author wrote it.
+struct Read {
+    text: Bytes,
+    /// What stands elsewhere than its author put it.
+    moved: Moved,
 }
 
 /// What matches the patterns of a schema.
@@ -144,14 +151,25 @@ impl Proven {
         };
         let has_secrets = secret::has_secrets(&schema);
         let kept = |text: String| text.into_boxed_str().into_boxed_bytes().into();
-        let read = if let Cow::Owned(schema) = schema { Some(kept(schema.to_text())) } else { None };
+        let read = match schema {
+            Cow::Owned(schema) => Some(Box::new(Read { text: kept(schema.to_text()), moved })),
+            Cow::Borrowed(_) => None,
+        };
         let (text, notes, on_defaults) = (kept(text), capped(notes), OnceLock::new());
         Ok(Self { text, read, dialect, options, engine, has_secrets, patterns, notes, on_defaults })
     }
 
     /// The text of the schema as it is read.
     pub(super) fn read(&self) -> &Bytes {
-        self.read.as_ref().unwrap_or(&self.text)
+        self.read.as_ref().map_or(&self.text, |read| &read.text)
+    }
+
+    /// Where something stands for the author of the schema that stands here in it as it is read.
+    pub(super) fn authored_place(&self, place: Pointer) -> Pointer {
+        match &self.read {
+            Some(read) => read.moved.authored(place),
+            None => place,
+        }
     }
 
     /// What the compiled form takes, as far as it can be told without making it: a few dozen times the text for the tree and
