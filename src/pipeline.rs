@@ -111,7 +111,7 @@ pub fn check(scope: &Scope, call: &ToolCall, trace: &mut Trace) -> Result<ValidA
     let received = parse::parse(&tool, profile, &call.arguments, &scope.parse_limits, trace)?;
     let unwrapped = coerce::unwrapped(&tool, profile, received, trace);
     let prepared = prepare::reshape(&tool, &unwrapped, trace)?;
-    validate::validate(tool, profile, prepared, trace)
+    validate::validate(tool, profile, &prepared, trace)
 }
 
 /// Execute and after: from an admitted call to its result.

@@ -134,7 +134,7 @@ fn rewrite(
     let profile = scope.profile(&tool);
     let text = wording::hook_invalid_arguments(&tool.name);
     let kinds = (valid.value().kind(), arguments.kind());
-    let rewritten = validate::validate(tool, profile, arguments.into(), trace).map_err(|refusal| {
+    let rewritten = validate::validate(tool, profile, &arguments.into(), trace).map_err(|refusal| {
         Box::new(Refusal {
             violations: refusal.violations,
             violation_count: refusal.violation_count,

@@ -34,16 +34,16 @@ impl ValidArguments {
 pub(super) fn validate(
     tool: Arc<Tool>,
     profile: Profile,
-    prepared: SharedJson,
+    prepared: &SharedJson,
     trace: &mut Trace,
 ) -> Result<ValidArguments, Box<Refusal>> {
-    coerce::suspect(&tool, profile, &prepared)?;
-    let is_valid = tool.input.is_valid(&prepared);
+    coerce::suspect(&tool, profile, prepared)?;
+    let is_valid = tool.input.is_valid(prepared);
     let converted =
         if is_valid { prepared.clone() } else { coerce::converted(&tool, profile, prepared.clone(), trace) };
     let value = coerce::tidied(&tool, profile, converted, trace);
     // What nobody changed was judged.
-    if !(if value.is_same(&prepared) { is_valid } else { tool.input.is_valid(&value) }) {
+    if !(if value.is_same(prepared) { is_valid } else { tool.input.is_valid(&value) }) {
         return Err(refuse(&tool, profile, &value, trace).into());
     }
     trace.arguments = Some(value.clone());

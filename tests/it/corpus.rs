@@ -4,10 +4,11 @@
 //! tests say so and pass.
 
 mod calls;
+mod field;
 mod negatives;
+mod registration;
 mod schemas;
 mod suite;
-mod texts;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -58,9 +59,13 @@ impl SchemaLine<'_> {
 
     /// Its contract: strict, and echoed.
     fn contract(&self) -> String {
+        self.contract_under("strict")
+    }
+
+    fn contract_under(&self, profile: &str) -> String {
         let (name, schema) = (Json::from(self.name().as_str()).to_text(), self.schema.get());
         format!(
-            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"strict"}},"execute":{{"echo":{{}}}}}}"#
+            r#"{{"name":{name},"parameters":{schema},"arguments":{{"profile":"{profile}"}},"execute":{{"echo":{{}}}}}}"#
         )
     }
 }

@@ -27,8 +27,9 @@ struct Outcome {
 
 /// A call to the tool `t` of a contract.
 fn call(contract: &Json, arguments: &[u8]) -> Outcome {
+    let load = LoadOptions { profile: Profile::Pi, ..LoadOptions::default() };
     let scope = Scope {
-        catalog: load_document(contract.to_text().as_bytes(), &LoadOptions::default()).catalog,
+        catalog: load_document(contract.to_text().as_bytes(), &load).catalog,
         executor: Arc::new(Executors::new(BTreeMap::new())),
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
@@ -79,7 +80,7 @@ impl Vector {
     /// `None` if the booth refuses the schema (rules V1 and V2).
     fn of(observed: Json) -> Option<Self> {
         let schema = observed.get("schema")?;
-        Schema::compile(schema, SchemaOptions::default()).ok()?;
+        Schema::compile(schema, SchemaOptions { formats: true, normalise: false }).ok()?;
         let sent = match observed.get("args_json").and_then(Json::as_str) {
             Some(text) => text.to_owned(),
             None => observed.get("args")?.to_text(),
@@ -217,5 +218,5 @@ fn c7_every_change_is_listed_with_its_place() {
     // A branch that was tried and left leaves no trace; an integer is respelled though nothing is wrong with it.
     let (arguments, listed) = repairs(r#"{"ids":[1e1],"n":null,"u":"TRUE"}"#);
     assert_eq!(arguments, r#"{"ids":[10],"n":null,"u":true}"#);
-    assert_eq!(listed, ["float_to_integer /ids/0 number number", "string_to_boolean /u string boolean"]);
+    assert_eq!(listed, ["string_to_boolean /u string boolean", "float_to_integer /ids/0 number number"]);
 }

@@ -234,7 +234,7 @@ fn p3_a_text_that_cannot_be_repaired_says_where_and_what_to_do() {
             "duplicate_key",
             "the key \"a\" stands twice in one object at line 1 column 8. Nothing was executed. Send each key once.",
         ),
-        (r#"{'\ud800':1}"#, "invalid_unicode", "at line 1 column 3. Nothing was executed. Send valid Unicode"),
+        (r"{'\ud800':1}", "invalid_unicode", "at line 1 column 3. Nothing was executed. Send valid Unicode"),
         (
             "{\"a\":\"\0\"}",
             "forbidden_char",

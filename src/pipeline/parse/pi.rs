@@ -27,6 +27,7 @@ pub(super) fn parse(
         Json::empty_object().into()
     } else {
         read(text, limits, trace).map_err(|error| {
+            let error = tool.without_names_in(error);
             let text = wording::malformed_arguments_as_pi(tool, &error.to_string(), text);
             Refusal { text, ..malformed(tool, Profile::Pi, &error) }
         })?

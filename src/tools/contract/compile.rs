@@ -86,7 +86,8 @@ fn assemble(
     }
     let block = contract.arguments.take().unwrap_or_default().or(terms.defaults.arguments.clone().unwrap_or_default());
     let arguments = blocks::argument_rules(block, terms.profile, &mut remarks);
-    let options = SchemaOptions { formats: arguments.formats };
+    let profile = arguments.profile.unwrap_or(terms.profile);
+    let options = SchemaOptions { formats: arguments.formats, normalise: profile == Profile::Safe };
     let mut schemas = schemas::Reading { written, options, shared: terms.schemas, remarks: &mut remarks };
     let input = schemas.input(&contract);
     let output = schemas.output(&contract);
@@ -94,13 +95,13 @@ fn assemble(
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
     if let (Some(accept), Some(input)) = (&accept, &input) {
-        blocks::check_key(accept, input.source, &mut remarks);
+        input.ask(|schema| blocks::check_key(accept, schema.source(), &mut remarks));
     }
     let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
 
     let kept = kept(foreign, &mut contract);
-    let report = remarks.into_report(input.as_ref().map(|input| input.schema.dialect().name()));
+    let report = remarks.into_report(input.as_ref().map(|schema| schema.dialect().name()));
     let (Some(input), Some(executor)) = (input, executor) else { return Err(Box::new(report)) };
     if report.status == Status::Quarantined {
         return Err(Box::new(report));
@@ -109,7 +110,7 @@ fn assemble(
         name: Arc::clone(&report.name),
         title: contract.title,
         description: contract.description,
-        input: input.schema,
+        input,
         output,
         shim,
         arguments,
@@ -143,8 +144,8 @@ mod tests {
         call::Mode,
         json::Pointer,
         tools::{
-            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Received, Status,
-            load_document,
+            Accept, ContractReport, Entry, ExecutorSpec, InDoubt, LoadOptions, Loaded, OncePer, Profile, Received,
+            Status, load_document,
         },
     };
 
@@ -324,6 +325,32 @@ mod tests {
             assert_eq!((note.code, note.path.to_string()), ("root_not_object", path.to_owned()), "{schema}");
         }
         tool(r#"{"name":"t","parameters":{"type":["object","null"]}}"#);
+    }
+
+    #[test]
+    fn v6_foreign_schemas_are_judged_under_the_profile_of_their_contract_or_else_of_the_booth() {
+        let status = |own: &str, profile: Profile| {
+            let text = format!(r#"{{"name":"t","parameters":{{"type":"OBJECT"}},"arguments":{{{own}}}}}"#);
+            load_document(text.as_bytes(), &LoadOptions { profile, ..LoadOptions::default() }).reports[0].status
+        };
+        for (own, of_booth, expected) in [
+            ("", Profile::Strict, Status::Quarantined),
+            ("", Profile::Safe, Status::AcceptedWithWarning),
+            ("", Profile::Pi, Status::Quarantined),
+            (r#""profile":"strict""#, Profile::Safe, Status::Quarantined),
+            (r#""profile":"safe""#, Profile::Strict, Status::AcceptedWithWarning),
+            (r#""profile":"pi""#, Profile::Safe, Status::Quarantined),
+        ] {
+            assert_eq!(status(own, of_booth), expected, "{own} {of_booth:?}");
+        }
+    }
+
+    #[test]
+    fn v2_a_root_that_is_no_object_hides_no_other_fault() {
+        let report =
+            &load(r#"{"name":"t","parameters":{"type":"string","properties":{"a":{"pattern":"("}}}}"#).reports[0];
+        let found: Vec<_> = report.notes.iter().map(|note| note.path.to_string()).collect();
+        assert_eq!(found, ["/type", "/properties/a/pattern"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::{
     reference::{Document, Names},
     structure,
 };
-use crate::json::{Json, ParseLimits, parse};
+use crate::json::Json;
 
 /// The compiled form of a proven schema.
 pub(in crate::tools) struct Compiled {
@@ -31,8 +31,7 @@ pub(in crate::tools) struct Compiled {
 impl Compiled {
     pub(super) fn of(proven: &Proven) -> Self {
         let Proven { dialect, options, engine, .. } = *proven;
-        // The text was written by us; what could not be read would be refused as a schema, too.
-        let source = parse(&proven.text, &ParseLimits::wide()).unwrap_or_default();
+        let source = proven.read();
         let validator = engine.building(dialect, options).build(&structure::to_value(&source, dialect)).ok();
         Self { names: Names::of(&source, dialect), source, dialect, options, validator, parts: OnceLock::new() }
     }

@@ -1,6 +1,7 @@
 //! Which JSON Schema dialect a schema is written in (rule V1).
 
-use jsonschema::{Draft, ValidationOptions};
+use jsonschema::{Draft, ValidationError, ValidationOptions, meta::MetaValidator};
+use serde_json::{Value, json};
 
 use super::{SchemaOptions, exact::Exact, keywords, structure};
 use crate::{
@@ -64,14 +65,30 @@ impl Dialect {
         keywords::register(base, self)
     }
 
-    fn accepts(self, schema: &Json) -> bool {
-        let value = structure::to_value(schema, self);
+    /// Whether its meta-schema accepts a schema.
+    pub(super) fn accepts(self, schema: &Json) -> bool {
+        self.meta_schema().is_valid(&structure::to_value(schema, self))
+    }
+
+    /// What its meta-schema says against a schema, and where.
+    pub(super) fn faults(self, schema: &Value) -> Vec<(Pointer, String)> {
+        let errors = self.meta_schema();
+        let place = |error: &ValidationError<'_>| Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
+        errors.iter_errors(schema).map(|error| (place(&error), error.to_string())).collect()
+    }
+
+    /// Whether a reference leads to a schema that everybody has: one of the meta-schemas.
+    pub(super) fn knows(self, reference: &str) -> bool {
+        self.options(SchemaOptions::default()).build(&json!({ "$ref": reference })).is_ok()
+    }
+
+    fn meta_schema(self) -> MetaValidator<'static> {
         match self {
-            Self::Draft4 => jsonschema::draft4::meta::is_valid(&value),
-            Self::Draft6 => jsonschema::draft6::meta::is_valid(&value),
-            Self::Draft7 => jsonschema::draft7::meta::is_valid(&value),
-            Self::Draft201909 => jsonschema::draft201909::meta::is_valid(&value),
-            Self::Draft202012 => jsonschema::draft202012::meta::is_valid(&value),
+            Self::Draft4 => jsonschema::draft4::meta::validator(),
+            Self::Draft6 => jsonschema::draft6::meta::validator(),
+            Self::Draft7 => jsonschema::draft7::meta::validator(),
+            Self::Draft201909 => jsonschema::draft201909::meta::validator(),
+            Self::Draft202012 => jsonschema::draft202012::meta::validator(),
         }
     }
 }
@@ -85,30 +102,14 @@ pub(super) struct Detected {
 }
 
 /// Finds the dialect: what `$schema` says; else 2020-12, unless only an older one accepts the schema.
-pub(super) fn detect(schema: &Json) -> Result<Detected, Vec<Note>> {
-    let place = Pointer::root().join("$schema");
+pub(super) fn detect(schema: &Json) -> Detected {
     let mut notes = Vec::new();
-    match schema.get("$schema") {
-        Some(Json::String(address)) => match Dialect::from_address(address) {
-            Some(dialect) => return Ok(Detected { dialect, is_accepted: dialect.accepts(schema), notes }),
-            None => notes.push(Note::warning(
-                "unknown_dialect",
-                place,
-                format!(
-                    "`$schema` names no dialect that the booth knows ({}); the schema is read as 2020-12",
-                    excerpt(address)
-                ),
-            )),
-        },
-        Some(other) => {
-            let message = format!("`$schema` must be a string, not {}", other.kind());
-            return Err(vec![Note::error("broken_schema", place, message)]);
+    // One that is no text, the meta-schema refuses.
+    if let Some(address) = schema.get("$schema").and_then(Json::as_str) {
+        match Dialect::from_address(address) {
+            Some(dialect) => return Detected { dialect, is_accepted: dialect.accepts(schema), notes },
+            None => notes.push(unknown_dialect(address)),
         }
-        None => {}
-    }
-    if !matches!(schema, Json::Object(_) | Json::Bool(_)) {
-        let message = format!("a schema is an object, not {}", schema.kind());
-        return Err(vec![Note::error("broken_schema", Pointer::root(), message)]);
     }
     let is_accepted = Dialect::Draft202012.accepts(schema);
     let older = [Dialect::Draft7, Dialect::Draft4];
@@ -118,9 +119,15 @@ pub(super) fn detect(schema: &Json) -> Result<Detected, Vec<Note>> {
             dialect.name()
         );
         notes.push(Note::warning("older_dialect", Pointer::root(), message));
-        return Ok(Detected { dialect, is_accepted: true, notes });
+        return Detected { dialect, is_accepted: true, notes };
     }
-    Ok(Detected { dialect: Dialect::Draft202012, is_accepted, notes })
+    Detected { dialect: Dialect::Draft202012, is_accepted, notes }
+}
+
+fn unknown_dialect(address: &str) -> Note {
+    let shown = excerpt(address);
+    let message = format!("`$schema` names no dialect that the booth knows ({shown}); the schema is read as 2020-12");
+    Note::warning("unknown_dialect", Pointer::root().join("$schema"), message)
 }
 
 #[cfg(test)]
@@ -128,7 +135,7 @@ mod tests {
     use super::{super::tests::json, *};
 
     fn dialect(text: &str) -> (&'static str, Vec<&'static str>) {
-        let Detected { dialect, notes, .. } = detect(&json(text)).unwrap_or_else(|notes| panic!("{notes:?}"));
+        let Detected { dialect, notes, .. } = detect(&json(text));
         (dialect.name(), notes.iter().map(|note| note.code).collect())
     }
 

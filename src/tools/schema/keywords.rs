@@ -120,6 +120,17 @@ impl Comparison {
             Self::MultipleOf => "a multiple of",
         }
     }
+
+    /// The same in the words of pi.
+    pub(super) fn words_of_pi(self) -> &'static str {
+        match self {
+            Self::AtMost => "<=",
+            Self::Below => "<",
+            Self::AtLeast => ">=",
+            Self::Above => ">",
+            Self::MultipleOf => "a multiple of",
+        }
+    }
 }
 
 impl<'i> Keyword<'i, Exact> for ExactKeyword {

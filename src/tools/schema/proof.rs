@@ -3,8 +3,6 @@
 
 use std::collections::HashMap;
 
-use jsonschema::error::ValidationErrorKind;
-
 use super::{
     dialect::Dialect,
     reference::{Document, MAX_PARTS, Reference},
@@ -16,8 +14,6 @@ use crate::{
     tools::Note,
 };
 
-/// Characters of a reason in the validator's words.
-const MAX_REASON: usize = 300;
 /// Levels of nesting.
 const MAX_DEPTH: usize = 120;
 /// Bytes of compact text.
@@ -43,113 +39,17 @@ pub(super) fn bounded(schema: &Json) -> Result<String, Vec<Note>> {
     Ok(text)
 }
 
-/// Proves a bounded schema, or names every reason against it.
-pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Result<(), Vec<Note>> {
+/// Proves a bounded schema: every reason against it.
+pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Vec<Note> {
     let schema = document.root;
     if document.has_too_many_parts() {
         let message =
             format!("more than {MAX_PARTS} parts have an `$id` of their own: refer to them by `#/$defs/...` instead");
-        return Err(vec![Note::error("schema_too_large", Pointer::root(), message)]);
+        return vec![Note::error("schema_too_large", Pointer::root(), message)];
     }
     let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_high: false, notes: Vec::new() };
     each_subschema(schema, &mut |keywords, place| proof.subschema(keywords, place));
-    if proof.notes.is_empty() { Ok(()) } else { Err(proof.notes) }
-}
-
-/// Patterns that the linear-time engine refuses, each noted (rule V3).
-pub(super) fn backtracking_patterns(schema: &Json) -> Vec<Note> {
-    let mut notes = Vec::new();
-    each_subschema(schema, &mut |keywords, place| {
-        let pattern = keywords.get("pattern").and_then(Json::as_str).map(|pattern| (place.join("pattern"), pattern));
-        let by_pattern = keywords.get("patternProperties").and_then(Json::as_object);
-        let names = by_pattern.into_iter().flat_map(Object::keys);
-        let names = names.map(|pattern| (place.join("patternProperties").join(pattern), &**pattern));
-        for (place, pattern) in pattern.into_iter().chain(names) {
-            let alone = serde_json::json!({ "pattern": pattern });
-            let linear = jsonschema::options().with_pattern_options(jsonschema::PatternOptions::regex()).build(&alone);
-            if linear.is_err() {
-                let message = "the pattern needs look-around or back-references: it is matched by a backtracking engine, \
-                               within a limit of steps; a plain pattern is faster";
-                notes.push(Note::info("backtracking_pattern", place, message));
-            }
-        }
-    });
-    notes
-}
-
-/// The notes for a schema that the validator does not take.
-pub(super) fn broken(document: Document<'_>, error: &jsonschema::ValidationError<'_>) -> Vec<Note> {
-    let mut notes = unknown_types(document.root);
-    let reason = first_reason(document, error);
-    if !notes.iter().any(|note| note.path == reason.path) {
-        notes.push(reason);
-    }
-    notes
-}
-
-/// Types that JSON Schema does not have, each with the one that was probably meant (rule V6).
-fn unknown_types(schema: &Json) -> Vec<Note> {
-    let mut notes = Vec::new();
-    each_subschema(schema, &mut |keywords, place| {
-        let names = match keywords.get("type") {
-            Some(Json::Array(names)) => names.as_slice(),
-            Some(name) => std::slice::from_ref(name),
-            None => &[],
-        };
-        let is_known = |name: &str| TYPES.contains(&name);
-        if let Some(name) = names.iter().filter_map(Json::as_str).find(|name| !is_known(name)) {
-            let message = format!("`{}` is no type of JSON Schema: {}", excerpt(name), remedy_for_type(name));
-            notes.push(Note::error("broken_schema", place.join("type"), message));
-        }
-    });
-    notes
-}
-
-const TYPES: [&str; 7] = ["null", "boolean", "number", "integer", "string", "array", "object"];
-
-/// What to write instead of a type of another language, or one in upper case, as some providers have it.
-fn remedy_for_type(name: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let meant = match lower.as_str() {
-        "any" | "mixed" | "type_unspecified" => return "leave `type` out to allow any value".to_owned(),
-        "dict" | "dictionary" | "map" | "struct" => "object",
-        "list" | "tuple" | "set" => "array",
-        "str" | "text" | "char" => "string",
-        "int" | "long" => "integer",
-        "float" | "double" | "decimal" => "number",
-        "bool" => "boolean",
-        "none" | "nil" => "null",
-        lower if TYPES.contains(&lower) => lower,
-        _ => return format!("write one of {}", TYPES.join(", ")),
-    };
-    format!("write `{meant}`")
-}
-
-fn first_reason(document: Document<'_>, error: &jsonschema::ValidationError<'_>) -> Note {
-    if let ValidationErrorKind::Referencing(cause) = error.kind() {
-        let mut place = Pointer::root();
-        let mut code = "remote_reference";
-        each_subschema(document.root, &mut |keywords, at| {
-            for (keyword, reference) in document.references(keywords) {
-                if place == Pointer::root() && matches!(document.resolve(reference), Reference::ByAddress) {
-                    place = at.join(keyword);
-                    code = if reference.starts_with('#') { "dangling_reference" } else { "remote_reference" };
-                }
-            }
-        });
-        let message = format!("the booth fetches no schemas: put what is referred to under `$defs` ({})", short(cause));
-        return Note::error(code, place, message);
-    }
-    let place = Pointer::parse(error.instance_path().as_str()).unwrap_or_default();
-    Note::error("broken_schema", place, format!("the schema is broken: {}", short(error)))
-}
-
-/// What the validator says, which repeats the value that it speaks of.
-fn short(error: &impl ToString) -> String {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let start: String = letters.by_ref().take(MAX_REASON).collect();
-    if letters.next().is_some() { format!("{start}...") } else { start }
+    proof.notes
 }
 
 /// How far a place has been followed.

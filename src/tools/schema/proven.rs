@@ -1,22 +1,23 @@
 //! What is kept of a schema for as long as a tool has it: its text, and what was proven of it (rule V2).
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use bytes::Bytes;
-use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
-use serde_json::Value;
+use jsonschema::{PatternOptions, ValidationOptions};
 
 use super::{
     SchemaOptions, defaults,
     dialect::{self, Detected, Dialect},
     exact::Exact,
-    plain, proof,
+    faults,
+    normalise::Normalised,
+    patterns, plain, proof,
     reference::{Document, Names},
     secret, structure,
 };
 use crate::{
-    document::{Note, capped},
-    json::Json,
+    document::{Note, Severity, capped},
+    json::{Json, ParseLimits, parse},
 };
 
 /// Steps that the backtracking engine may take for one match (rule V3).
@@ -28,10 +29,15 @@ const BYTES_PER_BYTE: usize = 48;
 /// Bytes for each pattern. Measured: 3 KiB for a plain class, 18 KiB for a few Unicode words.
 const BYTES_PER_PATTERN: usize = 32 << 10;
 
+/// What every text holds that has the keyword.
+const DEFAULT: &[u8] = b"\"default\"";
+
 /// A schema that was proven.
 pub(super) struct Proven {
     /// As its author wrote it, without blanks.
     pub(super) text: Bytes,
+    /// As it is read, if that is not the same (rule V6).
+    read: Option<Bytes>,
     pub(super) dialect: Dialect,
     pub(super) options: SchemaOptions,
     pub(super) engine: Engine,
@@ -66,50 +72,70 @@ impl Engine {
         }
     }
 
-    fn build(
-        self,
-        schema: &Value,
+    /// The engine for the patterns of a schema, which is compiled only if that proves anything: of many tools few are called.
+    /// With it, what is worth knowing of the schema; or else everything that is wrong with it.
+    fn of(
+        document: Document<'_>,
         dialect: Dialect,
+        is_accepted: bool,
         options: SchemaOptions,
-    ) -> Result<Validator<Exact>, ValidationError<'static>> {
-        self.building(dialect, options).build(schema)
+    ) -> Result<(Self, Vec<Note>), Vec<Note>> {
+        let against = proof::prove(document, dialect);
+        if !against.is_empty() {
+            return Err(faults::all(document, dialect, against, None));
+        }
+        if is_accepted && plain::is_plain(document, dialect) {
+            return Ok((Self::Linear, Vec::new()));
+        }
+        let value = structure::to_value(document.root, dialect);
+        if Self::Linear.building(dialect, options).build(&value).is_ok() {
+            return Ok((Self::Linear, Vec::new()));
+        }
+        // Only a pattern can make the difference between the two engines.
+        let built = Self::Backtracking.building(dialect, options).build(&value);
+        built.map_err(|error| faults::all(document, dialect, Vec::new(), Some(&error)))?;
+        Ok((Self::Backtracking, patterns::backtracking(document.root)))
     }
 }
 
 impl Proven {
     /// Proves a bounded schema, whose compact text this is. The paths of the notes are relative to it.
     pub(super) fn of(source: &Json, text: String, options: SchemaOptions) -> Result<Self, Vec<Note>> {
-        Self::prove(source, text, options).map_err(capped)
-    }
-
-    fn prove(source: &Json, text: String, options: SchemaOptions) -> Result<Self, Vec<Note>> {
-        let Detected { dialect, is_accepted, mut notes } = dialect::detect(source)?;
-        let names = Names::of(source, dialect);
-        let document = Document { root: source, names: &names };
-        proof::prove(document, dialect)?;
-        let (mut engine, mut patterns) = (Engine::Linear, 0);
-        // Compiled only to prove it: of many tools few are called.
-        if !(is_accepted && plain::is_plain(document, dialect)) {
-            patterns = structure::patterns(source);
-            let value = structure::to_value(source, dialect);
-            if engine.build(&value, dialect, options).is_err() {
-                // Only a pattern can make the difference between the two engines.
-                engine = Engine::Backtracking;
-                let built = engine.build(&value, dialect, options);
-                built.map_err(|error| proof::broken(document, &error))?;
-                notes.extend(proof::backtracking_patterns(source));
-            }
+        let mut normalised = Normalised::of(source, options.normalise);
+        let Detected { dialect, mut is_accepted, mut notes } = dialect::detect(&normalised.schema);
+        if !is_accepted && dialect > Dialect::Draft4 && normalised.take_limits_of_draft_4() {
+            is_accepted = dialect.accepts(&normalised.schema);
         }
+        let Normalised { schema, notes: of_foreign, moved, .. } = normalised;
+        let names = Names::of(&schema, dialect);
+        let engine = Engine::of(Document { root: &schema, names: &names }, dialect, is_accepted, options);
+        let (engine, found) = match engine {
+            Ok((engine, found)) => (Some(engine), found),
+            Err(faults) => (None, faults),
+        };
+        notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
+        notes.extend(of_foreign);
+        let Some(engine) = engine.filter(|_| notes.iter().all(|note| note.severity != Severity::Error)) else {
+            notes.sort_by_key(|note| note.severity);
+            return Err(capped(notes));
+        };
         Ok(Self {
-            text: text.into_boxed_str().into_boxed_bytes().into(),
+            has_secrets: secret::has_secrets(&schema),
+            patterns: patterns::count(&schema),
+            text: shared(text),
+            read: if let Cow::Owned(read) = schema { Some(shared(read.to_text())) } else { None },
             dialect,
             options,
             engine,
-            has_secrets: secret::has_secrets(source),
-            patterns,
             notes: capped(notes),
             on_defaults: OnceLock::new(),
         })
+    }
+
+    /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
+    pub(super) fn read(&self) -> Json {
+        // The text was written by us; what could not be read would be refused as a schema, too.
+        parse(self.read.as_ref().unwrap_or(&self.text), &ParseLimits::wide()).unwrap_or_default()
     }
 
     /// What the compiled form takes, as far as it can be told without making it: a few dozen times the text for the tree and
@@ -119,7 +145,14 @@ impl Proven {
     }
 
     /// What is to be said about the defaults in it.
-    pub(super) fn on_defaults(&self, source: &Json) -> &[Note] {
-        self.on_defaults.get_or_init(|| defaults::check(source, self.options))
+    pub(super) fn on_defaults(&self) -> &[Note] {
+        let has_any = || self.text.windows(DEFAULT.len()).any(|part| part == DEFAULT);
+        self.on_defaults
+            .get_or_init(|| if has_any() { defaults::check(&self.read(), self.options) } else { Vec::new() })
     }
+}
+
+/// As much memory as it needs.
+fn shared(text: String) -> Bytes {
+    text.into_boxed_str().into_boxed_bytes().into()
 }

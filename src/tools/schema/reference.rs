@@ -167,6 +167,13 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The whole address of what a reference leads to that stands at this place, as far as addresses are known there.
+    pub(super) fn address(self, place: &Pointer, reference: &str) -> String {
+        let base = self.names.part_of(place).and_then(|part| part.address.as_ref());
+        let address = base.and_then(|base| base.join(reference).ok()).map(String::from);
+        address.filter(|address| !address.starts_with(NO_ADDRESS)).unwrap_or_else(|| reference.to_owned())
+    }
+
     fn target_among_parts(self, place: &Pointer, reference: &str) -> Option<Pointer> {
         let mut address = self.names.part_of(place)?.address.as_ref()?.join(reference).ok()?;
         let fragment = percent_decode_str(address.fragment().unwrap_or_default()).decode_utf8_lossy().into_owned();
@@ -234,7 +241,7 @@ mod tests {
 
     fn target(schema: &str, reference: &str) -> String {
         let root = json(schema);
-        let dialect = super::super::dialect::detect(&root).map(|detected| detected.dialect).unwrap();
+        let dialect = super::super::dialect::detect(&root).dialect;
         match (Document { root: &root, names: &Names::of(&root, dialect) }).resolve(reference) {
             Reference::Found(target, _) => target.to_string(),
             Reference::Dangling => "nowhere".to_owned(),

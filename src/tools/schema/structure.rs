@@ -11,7 +11,7 @@ use crate::json::{Json, Number, Object, Pointer};
 
 /// What the value of a keyword holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(super) enum Shape {
     /// A schema, or a list of schemas.
     SchemaOrList,
     /// Schemas by name. Draft 7's `dependencies` may also hold lists of names.
@@ -20,7 +20,7 @@ enum Shape {
     Plain,
 }
 
-fn shape(keyword: &str) -> Shape {
+pub(super) fn shape(keyword: &str) -> Shape {
     match keyword {
         "additionalItems"
         | "additionalProperties"
@@ -80,7 +80,7 @@ pub(in crate::tools) enum Place<'p> {
     Below(&'p Place<'p>, &'p Subschema<'p>),
 }
 
-impl Place<'_> {
+impl<'p> Place<'p> {
     /// The way to it.
     pub(in crate::tools) fn pointer(self) -> Pointer {
         match self {
@@ -99,6 +99,30 @@ impl Place<'_> {
     /// The way to what stands below it.
     pub(in crate::tools) fn join(self, step: &str) -> Pointer {
         self.pointer().join(step)
+    }
+
+    /// Whether it is the place of the whole.
+    pub(in crate::tools) fn is_root(self) -> bool {
+        matches!(self, Self::At(pointer) if pointer.steps().is_empty())
+    }
+
+    /// The name of the property that is declared there.
+    pub(in crate::tools) fn property(self) -> Option<&'p str> {
+        match self {
+            Self::Below(_, Subschema { keyword: "properties", step: Step::Name(name), .. }) => Some(name),
+            Self::At(_) | Self::Below(..) => None,
+        }
+    }
+
+    /// Whether it is judged for one value, and only where there is that value. What is referred to, or is one judgement of
+    /// several on the same value, may stand for a property that there need not be.
+    pub(super) fn is_of_one_value(self) -> bool {
+        match self {
+            Self::At(_) => self.is_root(),
+            Self::Below(_, Subschema { keyword, .. }) => {
+                !is_in_place(keyword) && !["$defs", "definitions"].contains(keyword)
+            }
+        }
     }
 }
 
@@ -134,22 +158,29 @@ pub(in crate::tools) fn each_subschema<'a>(schema: &'a Json, visit: &mut impl Fn
     visit_below(schema, Place::At(&Pointer::root()), visit);
 }
 
-/// How many patterns there are.
-pub(super) fn patterns(schema: &Json) -> usize {
-    let mut count = 0;
-    each_subschema(schema, &mut |keywords, _| {
-        let by_pattern = keywords.get("patternProperties").and_then(Json::as_object).map_or(0, Object::len);
-        count += by_pattern + usize::from(keywords.contains_key("pattern"));
-    });
-    count
-}
-
 fn visit_below<'a>(schema: &'a Json, place: Place<'_>, visit: &mut impl FnMut(&'a Object, Place<'_>)) {
     let Some(keywords) = schema.as_object() else { return };
     visit(keywords, place);
     for inner in subschemas(keywords) {
         visit_below(inner.schema, Place::Below(&place, &inner), visit);
     }
+}
+
+/// A schema object without what its subschemas say: what is wrong with it is wrong in its own keywords.
+pub(super) fn alone(keywords: &Object) -> Value {
+    let emptied = |held: &Json| if held.as_object().is_some() { Value::Object(Map::new()) } else { rounded(held) };
+    let own = keywords.iter().map(|(keyword, held)| {
+        let held = match (shape(keyword), held) {
+            (Shape::SchemaOrList, Json::Array(items)) => items.iter().map(emptied).collect(),
+            (Shape::SchemaOrList, held) => emptied(held),
+            (Shape::SchemasByName, Json::Object(members)) => {
+                Value::Object(members.iter().map(|(name, held)| (name.to_string(), emptied(held))).collect())
+            }
+            (Shape::SchemasByName | Shape::Plain, held) => rounded(held),
+        };
+        (keyword.to_string(), held)
+    });
+    Value::Object(own.collect())
 }
 
 /// The schema as the validator takes it. A keyword with a number that `serde_json` would round is passed as text under

@@ -67,7 +67,7 @@ impl Group<'_> {
             let address = Json::from("http://json-schema.org/draft-07/schema#");
             keywords.entry("$schema".into()).or_insert(address);
         }
-        Schema::compile(&source, SchemaOptions { formats }).map(|(schema, _)| schema)
+        Schema::compile(&source, SchemaOptions { formats, ..SchemaOptions::default() }).map(|(schema, _)| schema)
     }
 }
 

@@ -125,9 +125,9 @@ proptest! {
     #[test]
     fn p3_valid_text_is_never_touched(value in value(), pretty in any::<bool>(), extent in extent()) {
         let text = if pretty { value.to_pretty_text() } else { value.to_text() };
-        let read = parse_repaired(text.as_bytes(), &ParseLimits::default(), extent).unwrap();
         // Only a whole text that is a string is looked into.
         if extent == Extent::Nested || value.as_str().is_none() {
+            let read = parse_repaired(text.as_bytes(), &ParseLimits::default(), extent).unwrap();
             prop_assert_eq!(read.value.to_text(), value.to_text());
             prop_assert!(read.repairs.is_empty());
         }
