@@ -44,11 +44,11 @@ impl Tool {
         if !self.has_secrets() {
             return error;
         }
-        let kind = match error.kind {
-            ParseErrorKind::DuplicateKey(_) => ParseErrorKind::DuplicateKey(HIDDEN.into()),
-            kind => kind,
-        };
-        ParseError { kind, path: Pointer::root(), ..error }
+        let mut unnamed = ParseError { path: Pointer::root(), ..error };
+        if let ParseErrorKind::DuplicateKey(name) = &mut unnamed.kind {
+            *name = HIDDEN.into();
+        }
+        unnamed
     }
 
     fn redacted(&self, violation: Violation, arguments: &Json, shown: &Json) -> Violation {
