@@ -44,9 +44,11 @@ impl Tool {
         if !self.has_secrets() {
             return error;
         }
-        let names_key = matches!(error.kind, ParseErrorKind::DuplicateKey(_));
-        let kind = if names_key { ParseErrorKind::DuplicateKey(HIDDEN.into()) } else { error.kind };
-        ParseError { kind, path: Pointer::root(), ..error }
+        let mut unnamed = ParseError { path: Pointer::root(), ..error };
+        if let ParseErrorKind::DuplicateKey(name) = &mut unnamed.kind {
+            *name = HIDDEN.into();
+        }
+        unnamed
     }
 
     fn redacted(&self, violation: Violation, arguments: &Json, shown: &Json) -> Violation {

@@ -28,6 +28,7 @@ mod secrets;
 mod serve;
 mod stubborn;
 mod submissions;
+mod texts;
 mod unary;
 mod wire_faults;
 mod wording;

@@ -3,7 +3,6 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use insta::assert_snapshot;
 use toolbooth::{
     call::ToolCall,
     pipeline::{self, Scope},
@@ -13,6 +12,13 @@ use toolbooth::{
 };
 
 use crate::stages::{check_bytes, tool};
+
+/// Compares a page with the one that is kept.
+macro_rules! same {
+    ($page:expr $(,)?) => {
+        insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($page) })
+    };
+}
 
 /// What each of some arguments gives under one profile: the arguments, and the text below them.
 fn page(profile: Profile, rules: &str, cases: &[(&str, &str)]) -> String {
@@ -30,12 +36,12 @@ fn page(profile: Profile, rules: &str, cases: &[(&str, &str)]) -> String {
 /// The lines of violations alone.
 fn lines(cases: &[(&str, &str)]) -> String {
     let page = page(Profile::Strict, r#""received":"omit""#, cases);
-    page.lines().filter(|line| !line.starts_with("Validation failed")).map(|line| format!("{line}\n")).collect()
+    page.lines().filter(|line| !line.starts_with("Validation failed")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn v4_each_keyword_has_its_words() {
-    assert_snapshot!(lines(&[
+    same!(lines(&[
         (r#"{"type":"object","properties":{"a":{"type":"string"}}}"#, r#"{"a":1}"#),
         (r#"{"type":"object","properties":{"a":{"type":["string","null","array"]}}}"#, r#"{"a":1}"#),
         (r#"{"type":"object","properties":{"a":{"enum":["low",2,null]}}}"#, r#"{"a":"Low"}"#),
@@ -77,7 +83,7 @@ fn v4_each_format_has_its_words() {
     let of = |format: &str| format!(r#"{{"type":"object","properties":{{"a":{{"format":"{format}"}}}}}}"#);
     let [date_time, time, date, duration, email, uuid, uri] =
         ["date-time", "time", "date", "duration", "email", "uuid", "uri"].map(of);
-    assert_snapshot!(lines(&[
+    same!(lines(&[
         (&date_time, r#"{"a":"2026-04-29T15:30:00"}"#),
         (&date_time, r#"{"a":"tomorrow"}"#),
         (&time, r#"{"a":"15:30:00"}"#),
@@ -94,7 +100,7 @@ fn e4_what_would_have_been_right_is_said_in_few_words() {
     let of = |kind: &str| format!(r#"{{"type":"object","properties":{{"a":{{"type":{kind}}}}}}}"#);
     let [integer, boolean, null, array, object, either] =
         [r#""integer""#, r#""boolean""#, r#""null""#, r#""array""#, r#""object""#, r#"["array","integer"]"#].map(of);
-    assert_snapshot!(lines(&[
+    same!(lines(&[
         (&integer, r#"{"a":" 5 "}"#),
         (&integer, r#"{"a":"5.0"}"#),
         (&integer, r#"{"a":"5.5"}"#),
@@ -128,7 +134,7 @@ fn v4_a_union_is_explained_by_one_branch() {
     let untagged = r#"{"type":"object","properties":{"t":{"anyOf":[
         {"type":"object","properties":{"path":{"type":"string"},"mode":{"type":"integer"}},"required":["path"]},
         {"type":"object","properties":{"url":{"type":"string"}},"required":["url"]},{"type":"string"}]}}}"#;
-    assert_snapshot!(lines(&[
+    same!(lines(&[
         (tagged, r#"{"t":{"kind":"circle","radius":"big"}}"#),
         (tagged, r#"{"t":{"kind":"circel"}}"#),
         (tagged, r#"{"t":{"radius":1}}"#),
@@ -154,7 +160,7 @@ fn e1_what_was_received_stands_below() {
     }
     // All of a hundred items is all of them.
     let pages = pages.replace(&"    1,\n".repeat(99), "    1, (99 times)\n");
-    assert_snapshot!(pages);
+    same!(pages);
 }
 
 #[test]
@@ -163,7 +169,7 @@ fn e3_many_equal_and_many_different_violations_are_folded_and_counted() {
     let many = r#"{"type":"object","additionalProperties":{"type":"string"}}"#;
     let sent: Vec<String> = (0..30).map(|number| format!(r#""k{number}":{number}"#)).collect();
     let sent = format!("{{{}}}", sent.join(","));
-    assert_snapshot!(page(Profile::Strict, "", &[(equal, r#"{"a":1}"#), (many, &sent)]));
+    same!(page(Profile::Strict, "", &[(equal, r#"{"a":1}"#), (many, &sent)]));
 }
 
 #[test]
@@ -189,8 +195,8 @@ fn p3_each_malformed_text_has_its_words() {
     let mut pages = page(Profile::Strict, "", &cases);
     pages += &page(Profile::Strict, "", &[(any, &deep)]).replace(&deep, "70 arrays, one in the other");
     pages += "## safe\n\n";
-    pages += &page(Profile::Safe, "", &[(any, r#"{"a":1"#), (any, r#"{"a":1}{"a":2}"#), (any, r#"{"a":"C:\dir"}"#)]);
-    assert_snapshot!(pages);
+    pages += &page(Profile::Safe, "", &[(any, r#"{"a":1"#), (any, r#"{"a":1}{"a":2}"#)]);
+    same!(pages);
 }
 
 #[test]
@@ -205,14 +211,14 @@ fn p4_conflicts_of_the_shim_and_markup_that_was_swallowed_have_their_words() {
     let markup = scope(r#"{"name":"t","parameters":{"type":"object","properties":{"content":{},"metadata":{}}}}"#);
     let said = |scope: &Scope, text: &str| check_bytes(scope, text.as_bytes()).expect_err(text).text;
     let swallowed = r#"{"content":"note</content>\n<parameter name=\"metadata\">{}</parameter>"}"#;
-    assert_snapshot!([said(&shim, r#"{"filePath":"a","path":"b"}"#), said(&markup, swallowed)].join("\n\n"));
+    same!([said(&shim, r#"{"filePath":"a","path":"b"}"#), said(&markup, swallowed)].join("\n\n"));
 }
 
 #[test]
 fn v3_a_pattern_over_its_limit_has_words_of_its_own() {
     let schema = r#"{"type":"object","properties":{"p":{"type":"string","pattern":"^(?:(?=a)(?:a|aa))+b$|!$"}}}"#;
     let sent = format!(r#"{{"p":"{}!"}}"#, "a".repeat(70));
-    assert_snapshot!(page(Profile::Strict, "", &[(schema, &sent)]));
+    same!(page(Profile::Strict, "", &[(schema, &sent)]));
 }
 
 #[test]
@@ -226,13 +232,13 @@ fn p2_tools_that_cannot_be_called_have_their_words() {
         let call = ToolCall { index: 0, id, name, arguments: "{}".into(), idempotency_key: None };
         pipeline::check(&scope, &call, &mut Trace::default()).expect_err("it is refused").text
     };
-    assert_snapshot!(["execute_python", "read_fil", "a\nb", "broken"].map(said).join("\n\n"));
+    same!(["execute_python", "read_fil", "a\nb", "broken"].map(said).join("\n\n"));
 }
 
 #[test]
 fn p10_everything_else_that_the_booth_says_has_its_words() {
     let minute = Duration::from_mins(1);
-    assert_snapshot!(
+    same!(
         [
             wording::truncated("t"),
             wording::denied("t", "not on a Sunday"),

@@ -101,13 +101,13 @@ fn assemble(
     let (executor, submission) = executor::of_contract(&mut contract, terms, &mut remarks);
     let accept = blocks::acceptance(contract.accept.take(), submission, &mut remarks);
     if let (Some(accept), Some(input)) = (&accept, &input) {
-        blocks::check_key(accept, input.source, &mut remarks);
+        input.ask(|schema| blocks::check_key(accept, schema.source(), &mut remarks));
     }
     let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
 
     let kept = kept(foreign, &mut contract);
-    let report = remarks.into_report(input.as_ref().map(|input| input.schema.dialect().name()));
+    let report = remarks.into_report(input.as_ref().map(|schema| schema.dialect().name()));
     let (Some(input), Some(executor)) = (input, executor) else { return Err(Box::new(report)) };
     if report.status == Status::Quarantined {
         return Err(Box::new(report));
@@ -116,7 +116,7 @@ fn assemble(
         name: Arc::clone(&report.name),
         title: contract.title,
         description: contract.description,
-        input: input.schema,
+        input,
         output,
         shim,
         arguments,

@@ -23,18 +23,12 @@ pub(super) struct Reading<'a, 'r, 'n> {
     pub(super) remarks: &'r mut Remarks<'n>,
 }
 
-/// A schema, and what it was read from.
-pub(super) struct Read<'a> {
-    pub(super) schema: Schema,
-    pub(super) source: &'a Json,
-}
-
 /// What arguments satisfy where the contract says nothing.
 static ANY_OBJECT: LazyLock<Json> = LazyLock::new(|| Json::object([("type", Json::from("object"))]));
 
 impl<'a> Reading<'a, '_, '_> {
     /// The schema of the arguments. Its remarks' paths start at the schema itself.
-    pub(super) fn input(&mut self, contract: &Contract) -> Option<Read<'a>> {
+    pub(super) fn input(&mut self, contract: &Contract) -> Option<Schema> {
         let [own, of_mcp, of_anthropic] = INPUT;
         let spellings = [
             (own, &contract.parameters),
@@ -44,16 +38,15 @@ impl<'a> Reading<'a, '_, '_> {
         let Some((key, source)) = self.one_of(spellings) else {
             let message = "no `parameters`: any object is accepted; write a JSON Schema";
             self.remarks.add(Note::warning("no_parameters", Pointer::root(), message));
-            let (schema, _) = self.shared.compile(&ANY_OBJECT, self.options).ok()?;
-            return Some(Read { schema, source: &ANY_OBJECT });
+            return Some(self.shared.compile(&ANY_OBJECT, self.options).ok()?.0);
         };
         let base = Pointer::root().join(key);
         if let Some(note) = root_is_no_object(source) {
             self.remarks.extend_inside(&base, vec![note]);
             // What else is wrong is said in one go.
             if source.as_object().is_some() {
-                let compiled = self.shared.compile(source, self.options);
-                self.remarks.extend_inside(&base, compiled.map_or_else(|notes| notes, |(_, notes)| notes));
+                let notes = self.shared.compile(source, self.options).map_or_else(|notes| notes, |(_, notes)| notes);
+                self.remarks.extend_inside(&base, notes);
             }
             return None;
         }
@@ -62,11 +55,10 @@ impl<'a> Reading<'a, '_, '_> {
             self.remarks.extend_inside(&base, vec![Note::warning("nothing_checked", Pointer::root(), message)]);
         }
         let compiled = self.shared.compile(source, self.options);
-        let schema = compiled.map_err(|notes| self.remarks.extend_inside(&base, notes)).ok();
-        let (schema, notes) = schema?;
+        let (schema, notes) = compiled.map_err(|notes| self.remarks.extend_inside(&base, notes)).ok()?;
         self.remarks.extend_inside(&base, notes);
-        self.remarks.extend_inside(&base, schema.on_defaults(source));
-        Some(Read { schema, source })
+        self.remarks.extend_inside(&base, schema.on_defaults());
+        Some(schema)
     }
 
     /// The schema of the structured result. Its remarks' paths start at the contract.

@@ -14,7 +14,7 @@ use super::{
     reference::{Document, Names},
     structure,
 };
-use crate::json::{Json, ParseLimits, parse};
+use crate::json::Json;
 
 /// The compiled form of a proven schema.
 pub(in crate::tools) struct Compiled {
@@ -31,8 +31,7 @@ pub(in crate::tools) struct Compiled {
 impl Compiled {
     pub(super) fn of(proven: &Proven) -> Self {
         let Proven { dialect, options, engine, .. } = *proven;
-        // The text was written by us; what could not be read would be refused as a schema, too.
-        let source = parse(proven.read(), &ParseLimits::wide()).unwrap_or_default();
+        let source = proven.read();
         let validator = engine.building(dialect, options).build(&structure::to_value(&source, dialect)).ok();
         Self { names: Names::of(&source, dialect), source, dialect, options, validator, parts: OnceLock::new() }
     }
@@ -42,7 +41,7 @@ impl Compiled {
         self.validator.as_ref().is_some_and(|validator| validator.is_valid(value))
     }
 
-    /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
+    /// The schema as its author wrote it.
     pub(in crate::tools) fn source(&self) -> &Json {
         &self.source
     }

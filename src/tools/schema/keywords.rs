@@ -110,17 +110,6 @@ impl Comparison {
         }
     }
 
-    /// What pi says before the limit.
-    pub(super) fn sign(self) -> &'static str {
-        match self {
-            Self::AtMost => "<=",
-            Self::Below => "<",
-            Self::AtLeast => ">=",
-            Self::Above => ">",
-            Self::MultipleOf => "a multiple of",
-        }
-    }
-
     /// What the model reads before the limit.
     pub(super) fn words(self) -> &'static str {
         match self {
@@ -128,6 +117,17 @@ impl Comparison {
             Self::Below => "less than",
             Self::AtLeast => "minimum",
             Self::Above => "more than",
+            Self::MultipleOf => "a multiple of",
+        }
+    }
+
+    /// The same in the words of pi.
+    pub(super) fn words_of_pi(self) -> &'static str {
+        match self {
+            Self::AtMost => "<=",
+            Self::Below => "<",
+            Self::AtLeast => ">=",
+            Self::Above => ">",
             Self::MultipleOf => "a multiple of",
         }
     }

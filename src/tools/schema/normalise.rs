@@ -22,7 +22,7 @@ use nullable::{admits_null, is_combined};
 
 /// A schema, and what was done to it.
 pub(super) struct Normalised<'a> {
-    /// Its author's own, if nothing was done to it.
+    /// Borrowed if nothing was done.
     pub(super) schema: Cow<'a, Json>,
     pub(super) notes: Vec<Note>,
     pub(super) moved: Moved,
@@ -59,9 +59,10 @@ impl<'a> Normalised<'a> {
     /// The schema, read as what it means. If it may not be, the remarks are errors, and the schema is one that has no other
     /// faults than its author's.
     pub(super) fn of(schema: &'a Json, is_allowed: bool) -> Self {
-        let (notes, moved) = (Vec::new(), Moved::default());
-        let mut normalised = Self { schema: Cow::Borrowed(schema), notes, moved, is_allowed };
-        normalised.apply(findings(schema));
+        let found = findings(schema);
+        let schema = Cow::Borrowed(schema);
+        let mut normalised = Self { schema, notes: Vec::new(), moved: Moved::default(), is_allowed };
+        normalised.apply(found);
         normalised
     }
 

@@ -17,6 +17,16 @@ pub(super) fn patterns<'a>(keywords: &'a Object, place: Place<'_>) -> impl Itera
     pattern.into_iter().chain(names.map(move |name| (place.join("patternProperties").join(name), &**name)))
 }
 
+/// How many there are in a schema.
+pub(super) fn count(schema: &Json) -> usize {
+    let mut count = 0;
+    each_subschema(schema, &mut |keywords, _| {
+        let by_pattern = keywords.get("patternProperties").and_then(Json::as_object).map_or(0, Object::len);
+        count += by_pattern + usize::from(keywords.contains_key("pattern"));
+    });
+    count
+}
+
 /// Whether the engine takes the pattern that matches in linear time.
 pub(super) fn is_linear(pattern: &str) -> bool {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());

@@ -3,8 +3,7 @@
 use std::{borrow::Cow, sync::OnceLock};
 
 use bytes::Bytes;
-use jsonschema::{PatternOptions, ValidationError, ValidationOptions, Validator};
-use serde_json::Value;
+use jsonschema::{PatternOptions, ValidationOptions};
 
 use super::{
     SchemaOptions, defaults,
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     document::{Note, Severity, capped},
-    json::{Json, Pointer},
+    json::{Json, ParseLimits, Pointer, parse},
 };
 
 /// Steps that the backtracking engine may take for one match (rule V3).
@@ -30,11 +29,14 @@ const BYTES_PER_BYTE: usize = 48;
 /// Bytes for each pattern. Measured: 3 KiB for a plain class, 18 KiB for a few Unicode words.
 const BYTES_PER_PATTERN: usize = 32 << 10;
 
+/// What every text holds that has the keyword.
+const DEFAULT: &[u8] = b"\"default\"";
+
 /// A schema that was proven.
 pub(super) struct Proven {
     /// As its author wrote it, without blanks.
     pub(super) text: Bytes,
-    /// As it is read, if that is something else (rule V6).
+    /// As it is read, if that is not the same (rule V6).
     read: Option<Box<Read>>,
     pub(super) dialect: Dialect,
     pub(super) options: SchemaOptions,
@@ -46,10 +48,9 @@ pub(super) struct Proven {
     on_defaults: OnceLock<Vec<Note>>,
 }
 
-/// A schema that is read as what it means, and not as its author wrote it.
+/// A schema that says what its author meant.
 struct Read {
     text: Bytes,
-    /// What stands elsewhere than its author put it.
     moved: Moved,
 }
 
@@ -77,25 +78,8 @@ impl Engine {
         }
     }
 
-    fn build(
-        self,
-        schema: &Value,
-        dialect: Dialect,
-        options: SchemaOptions,
-    ) -> Result<Validator<Exact>, ValidationError<'static>> {
-        self.building(dialect, options).build(schema)
-    }
-}
-
-/// What compiling a schema has shown.
-struct Proof {
-    engine: Engine,
-    /// How many there are, if they were counted.
-    patterns: usize,
-}
-
-impl Proof {
-    /// Proves a schema, and says what is worth knowing of it. The error is everything that is wrong.
+    /// The engine for the patterns of a schema, which is compiled only if that proves anything: of many tools few are called.
+    /// With it, what is worth knowing of the schema; or else everything that is wrong with it.
     fn of(
         document: Document<'_>,
         dialect: Dialect,
@@ -106,29 +90,23 @@ impl Proof {
         if !against.is_empty() {
             return Err(faults::all(document, dialect, against, None));
         }
-        // Compiled only to prove it: of many tools few are called.
         if is_accepted && plain::is_plain(document, dialect) {
-            return Ok((Self { engine: Engine::Linear, patterns: 0 }, Vec::new()));
+            return Ok((Self::Linear, Vec::new()));
         }
-        let patterns = structure::patterns(document.root);
         let value = structure::to_value(document.root, dialect);
-        if Engine::Linear.build(&value, dialect, options).is_ok() {
-            return Ok((Self { engine: Engine::Linear, patterns }, Vec::new()));
+        if Self::Linear.building(dialect, options).build(&value).is_ok() {
+            return Ok((Self::Linear, Vec::new()));
         }
         // Only a pattern can make the difference between the two engines.
-        let built = Engine::Backtracking.build(&value, dialect, options);
+        let built = Self::Backtracking.building(dialect, options).build(&value);
         built.map_err(|error| faults::all(document, dialect, Vec::new(), Some(&error)))?;
-        Ok((Self { engine: Engine::Backtracking, patterns }, patterns::backtracking(document.root)))
+        Ok((Self::Backtracking, patterns::backtracking(document.root)))
     }
 }
 
 impl Proven {
     /// Proves a bounded schema, whose compact text this is. The paths of the notes are relative to it.
     pub(super) fn of(source: &Json, text: String, options: SchemaOptions) -> Result<Self, Vec<Note>> {
-        Self::prove(source, text, options).map_err(capped)
-    }
-
-    fn prove(source: &Json, text: String, options: SchemaOptions) -> Result<Self, Vec<Note>> {
         let mut normalised = Normalised::of(source, options.normalise);
         let Detected { dialect, mut is_accepted, mut notes } = dialect::detect(&normalised.schema);
         if !is_accepted && dialect > Dialect::Draft4 && normalised.take_limits_of_draft_4() {
@@ -136,32 +114,37 @@ impl Proven {
         }
         let Normalised { schema, notes: of_foreign, moved, .. } = normalised;
         let names = Names::of(&schema, dialect);
-        let proof = Proof::of(Document { root: &schema, names: &names }, dialect, is_accepted, options);
-        let (proof, found) = match proof {
-            Ok((proof, notes)) => (Some(proof), notes),
+        let engine = Engine::of(Document { root: &schema, names: &names }, dialect, is_accepted, options);
+        let (engine, found) = match engine {
+            Ok((engine, found)) => (Some(engine), found),
             Err(faults) => (None, faults),
         };
         notes.extend(of_foreign);
         notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
-        let Some(Proof { engine, patterns }) =
-            proof.filter(|_| notes.iter().all(|note| note.severity != Severity::Error))
-        else {
+        let Some(engine) = engine.filter(|_| notes.iter().all(|note| note.severity != Severity::Error)) else {
             notes.sort_by_key(|note| note.severity);
-            return Err(notes);
+            return Err(capped(notes));
         };
-        let has_secrets = secret::has_secrets(&schema);
-        let kept = |text: String| text.into_boxed_str().into_boxed_bytes().into();
-        let read = match schema {
-            Cow::Owned(schema) => Some(Box::new(Read { text: kept(schema.to_text()), moved })),
-            Cow::Borrowed(_) => None,
-        };
-        let (text, notes, on_defaults) = (kept(text), capped(notes), OnceLock::new());
-        Ok(Self { text, read, dialect, options, engine, has_secrets, patterns, notes, on_defaults })
+        Ok(Self {
+            has_secrets: secret::has_secrets(&schema),
+            patterns: patterns::count(&schema),
+            text: shared(text),
+            read: match schema {
+                Cow::Owned(schema) => Some(Box::new(Read { text: shared(schema.to_text()), moved })),
+                Cow::Borrowed(_) => None,
+            },
+            dialect,
+            options,
+            engine,
+            notes: capped(notes),
+            on_defaults: OnceLock::new(),
+        })
     }
 
-    /// The text of the schema as it is read.
-    pub(super) fn read(&self) -> &Bytes {
-        self.read.as_ref().map_or(&self.text, |read| &read.text)
+    /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
+    pub(super) fn read(&self) -> Json {
+        // The text was written by us; what could not be read would be refused as a schema, too.
+        parse(self.read.as_ref().map_or(&self.text, |read| &read.text), &ParseLimits::wide()).unwrap_or_default()
     }
 
     /// Where something stands for the author of the schema that stands here in it as it is read.
@@ -175,11 +158,18 @@ impl Proven {
     /// What the compiled form takes, as far as it can be told without making it: a few dozen times the text for the tree and
     /// the validator, and for each pattern what its automaton takes once it was used.
     pub(super) fn compiled_bytes(&self) -> usize {
-        self.read().len() * BYTES_PER_BYTE + self.patterns * BYTES_PER_PATTERN
+        self.text.len() * BYTES_PER_BYTE + self.patterns * BYTES_PER_PATTERN
     }
 
     /// What is to be said about the defaults in it.
-    pub(super) fn on_defaults(&self, source: &Json) -> &[Note] {
-        self.on_defaults.get_or_init(|| defaults::check(source, self.options))
+    pub(super) fn on_defaults(&self) -> &[Note] {
+        let has_any = || self.text.windows(DEFAULT.len()).any(|part| part == DEFAULT);
+        self.on_defaults
+            .get_or_init(|| if has_any() { defaults::check(&self.read(), self.options) } else { Vec::new() })
     }
+}
+
+/// As much memory as it needs.
+fn shared(text: String) -> Bytes {
+    text.into_boxed_str().into_boxed_bytes().into()
 }

@@ -138,8 +138,11 @@ fn by_kind_or_keys(explained: Vec<(&Json, Explanation)>, keyword: &'static str, 
         let names = properties(branch).into_iter().flat_map(Object::keys);
         names.filter(|name| spot.value.get(name).is_some()).count()
     };
-    // The first of equals: `max_by_key` would take the last.
-    right_kind.sort_by_key(|(branch, explanation)| (std::cmp::Reverse(named(branch)), explanation.count));
+    // Among equals the one of which something was nearly right, and else the first: `max_by_key` would take the last.
+    let is_far = |explanation: &Explanation| explanation.violations.iter().all(|violation| violation.hint.is_none());
+    right_kind.sort_by_cached_key(|(branch, explanation)| {
+        (std::cmp::Reverse(named(branch)), explanation.count, is_far(explanation))
+    });
     if let Some((_, explanation)) = right_kind.into_iter().next() {
         return explanation;
     }

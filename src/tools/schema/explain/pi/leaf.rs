@@ -85,7 +85,7 @@ fn limits(keywords: &Object, number: &Number, spot: &Spot<'_>, found: &mut Expla
         let Some(limit) = keywords.get(keyword).and_then(Json::as_number) else { continue };
         let comparison = Comparison::of(keyword, exclusive);
         if !comparison.holds(number, limit) {
-            found.push(said(spot, keyword, format!("expected {} {}", comparison.sign(), limit.to_ecmascript())));
+            found.push(said(spot, keyword, format!("expected {} {}", comparison.words_of_pi(), limit.to_ecmascript())));
         }
     }
 }
