@@ -144,8 +144,11 @@ pub(super) fn misspelt(site: &Site<'_, '_>, findings: &mut Findings) {
 fn meant(keyword: &str) -> Option<&'static str> {
     let own = folded(keyword);
     let is_near = |known: &str| {
-        let known = folded(known);
-        own == known || (known.len() >= 4 && strsim::osa_distance(&own, &known) <= 1)
+        // Known ones have no punctuation. Most differ in length, which is seen at once.
+        known.len().abs_diff(own.len()) <= 1 && {
+            let known = known.to_lowercase();
+            own == known || (known.len() >= 4 && strsim::osa_distance(&own, &known) <= 1)
+        }
     };
     JUDGING.iter().map(|(known, ..)| *known).find(|known| is_near(known))
 }

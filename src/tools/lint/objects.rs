@@ -1,5 +1,7 @@
 //! Lints on objects and lists: what they must have, may have, and leave open.
 
+use std::collections::HashSet;
+
 use super::{
     codes::{
         ARRAY_WITHOUT_ITEMS, DEEP_SCHEMA, OPEN_OBJECT, OPTIONAL_WITHOUT_DEFAULT, UNDECLARED_REQUIRED, UNTYPED_PROPERTY,
@@ -64,11 +66,12 @@ pub(super) fn optional_without_default(site: &Site<'_, '_>, findings: &mut Findi
     if !site.place.is_root() {
         return;
     }
-    for (name, schema) in site.properties() {
+    let required: HashSet<&str> = site.list("required").iter().filter_map(Json::as_str).collect();
+    for (name, schema) in site.properties().filter(|(name, _)| !required.contains(&***name)) {
         let Some(keywords) = site.resolved(schema, site.at_property(name)).as_object() else { continue };
         let tells = schema.get("description").and_then(Json::as_str).is_some_and(tells_default);
         let has_default = schema.get("default").is_some() || keywords.contains_key("default");
-        if !site.requires(name) && !has_default && !tells && !admits_null(keywords) {
+        if !has_default && !tells && !admits_null(keywords) {
             findings.add(OPTIONAL_WITHOUT_DEFAULT, || site.at_property(name), || {
                 "the model must guess what leaving it out means, and OpenAI's strict mode has no optional properties: write \
                  `default`, admit null, or say it in the description"

@@ -68,10 +68,6 @@ impl<'a> Site<'a, '_> {
         self.get("properties").and_then(Json::as_object).into_iter().flatten()
     }
 
-    pub(super) fn requires(&self, name: &str) -> bool {
-        self.list("required").iter().any(|required| required.as_str() == Some(name))
-    }
-
     /// Whether other schemas judge the same value.
     pub(super) fn is_combined(&self) -> bool {
         self.place.is_branch() || COMBINING.iter().any(|keyword| self.has(keyword))
