@@ -14,6 +14,7 @@ mod coercion;
 mod connections;
 mod corpus;
 mod cuts;
+mod documents;
 mod draining;
 mod hostile;
 mod limits;
