@@ -16,6 +16,7 @@ mod corpus;
 mod cuts;
 mod documents;
 mod draining;
+mod field;
 mod hostile;
 mod limits;
 mod pi;
