@@ -4,6 +4,7 @@
 BUF_VERSION := 1.75.0
 CARGO_DENY_VERSION := 0.20.2
 RUFF_VERSION := 0.17.6
+CARGO_FUZZ_VERSION := 0.13.2
 
 TOOLS := .tools
 # The stamp carries the versions: a new pin is a new stamp, so it installs again.
@@ -21,9 +22,11 @@ WITH_BOOTH = TOOLBOOTH_BIN=$$(cargo build --quiet --bin toolbooth --message-form
 # The hosts of the benchmarks. Each is made again when its pins change.
 BENCH_PYTHON := $(TOOLS)/bench-python
 BENCH_NODE := $(TOOLS)/bench-node
+# The engines that the booth is compared with, and a Node that is new enough for them.
+DIFFERENTIAL := $(TOOLS)/differential
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check bench image pod setup rust h2load
+.PHONY: help demo test check ends deploy-check bench differential fuzz nightly image pod setup rust h2load
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +77,39 @@ $(BENCH_NODE)/ready: benches/hosts/node/package.json benches/hosts/node/package-
 	cp $^ $(BENCH_NODE)
 	npm ci --silent --ignore-scripts --prefix $(BENCH_NODE)
 	@touch $@
+
+differential: rust $(DIFFERENTIAL)/ready ## Run AJV 8 and pi 1.6.0 on the field cases beside the booth: who ran what (wants python3 and npm).
+	cp benches/differential/*.mjs $(DIFFERENTIAL)
+	cargo build --bin toolbooth
+	@$(WITH_BOOTH) $(DIFFERENTIAL)/node_modules/.bin/node $(DIFFERENTIAL)/main.mjs tests/cases/field/cases.jsonl
+
+# The package `node` fetches the program for this machine in its install script; no other script runs.
+$(DIFFERENTIAL)/ready: benches/differential/package.json benches/differential/package-lock.json
+	@command -v npm >/dev/null || { echo 'differential: npm is missing: install Node 20 or newer' >&2; exit 1; }
+	@mkdir -p $(DIFFERENTIAL)
+	cp $^ $(DIFFERENTIAL)
+	npm ci --silent --ignore-scripts --prefix $(DIFFERENTIAL)
+	npm rebuild node --silent --prefix $(DIFFERENTIAL)
+	@touch $@
+
+# What the fuzzer found interesting stays in fuzz/corpus, what it found wrong in fuzz/artifacts; only seeds are kept in the repository.
+FUZZ_SECONDS := 600
+FUZZ_TARGETS := parse coerce explain
+FUZZ_FLAGS = -max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=8192 -dict=fuzz/json.dict -print_final_stats=1
+CARGO_FUZZ := $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION)/bin/cargo-fuzz
+
+fuzz: $(CARGO_FUZZ) ## Feed the parser, coercion and explanation anything, FUZZ_SECONDS (600) each. Wants a nightly toolchain.
+	@for target in $(FUZZ_TARGETS); do \
+	mkdir -p fuzz/corpus/$$target \
+	&& RUSTUP_TOOLCHAIN=nightly $(CARGO_FUZZ) run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- $(FUZZ_FLAGS) || exit 1; done
+
+$(CARGO_FUZZ): | rust nightly
+	cargo install --quiet --locked --root $(TOOLS)/cargo-fuzz-$(CARGO_FUZZ_VERSION) cargo-fuzz@$(CARGO_FUZZ_VERSION)
+
+# libFuzzer watches the code through flags that only a nightly compiler takes.
+nightly:
+	@rustup run nightly rustc --version >/dev/null 2>&1 \
+	|| { echo 'fuzz: a nightly toolchain is missing: rustup toolchain install nightly --profile minimal' >&2; exit 1; }
 
 setup: $(STAMP) $(ENDS) ## Install the pinned tools and the plain clients (instant once done).
 

@@ -4,6 +4,7 @@ mod blocks;
 mod compile;
 pub(super) mod executor;
 pub(super) mod format;
+mod lints;
 mod remarks;
 mod schemas;
 

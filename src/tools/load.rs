@@ -16,6 +16,7 @@ use super::{
     Profile,
     catalog::{Catalog, Compiled},
     executor_spec::ExecutorSpec,
+    lint::similar_tools,
     report::ContractReport,
     schema::Schemas,
 };
@@ -35,6 +36,8 @@ pub struct LoadOptions {
     pub author: Author,
     /// Where equal schemas are found.
     pub schemas: Schemas,
+    /// Whether to look for what will hurt later, too: it is found in the reports.
+    pub lint: bool,
 }
 
 /// Who wrote a contract, and so what it may run.
@@ -55,6 +58,7 @@ impl Default for LoadOptions {
             profile: Profile::default(),
             author: Author::default(),
             schemas: Schemas::default(),
+            lint: false,
         }
     }
 }
@@ -97,7 +101,12 @@ pub fn contract_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LoadError> {
 
 /// Reads these contract files.
 pub fn load_files(files: &[PathBuf], options: &LoadOptions) -> Loaded {
-    Catalog::of(on_all_cores(files.iter().collect(), |file| load_file(file, options)).into_iter().flatten())
+    let mut loaded =
+        Catalog::of(on_all_cores(files.iter().collect(), |file| load_file(file, options)).into_iter().flatten());
+    if options.lint {
+        similar_tools(&loaded.catalog, &mut loaded.reports);
+    }
+    loaded
 }
 
 /// Reads a JSON document from the wire: a contract, `tools: [...]`, or a foreign list.

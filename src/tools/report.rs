@@ -48,4 +48,6 @@ pub struct ContractReport {
     pub dialect: Option<&'static str>,
     /// Remarks, errors first.
     pub notes: Vec<Note>,
+    /// What will hurt later, if somebody asked ([`LoadOptions::lint`](super::LoadOptions::lint)). The status does not depend on it.
+    pub lints: Vec<Note>,
 }

@@ -25,17 +25,21 @@ use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::{document::Note, json::Json};
+use crate::{
+    document::Note,
+    json::{Json, Pointer},
+};
 
 pub(in crate::tools) use compiled::Compiled;
 pub use dialect::Dialect;
 pub use explain::Explanation;
 pub(in crate::tools) use explain::{is_of_type, types};
 pub(in crate::tools) use parts::Judge;
-pub(in crate::tools) use reference::Reference;
+pub(in crate::tools) use reference::{Document, Reference};
 pub use secret::HIDDEN;
 pub use shelf::Schemas;
 use shelf::Shared;
+pub(in crate::tools) use structure::{Place, each_subschema, subschemas};
 
 /// How a schema is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,6 +129,11 @@ impl Schema {
     /// Remarks on the defaults in it; their paths start at the schema, which this is.
     pub(in crate::tools) fn on_defaults(&self) -> Vec<Note> {
         self.0.proven.on_defaults().to_vec()
+    }
+
+    /// Where something stands for its author that stands here in the schema as it is read.
+    pub(in crate::tools) fn authored_place(&self, place: Pointer) -> Pointer {
+        self.0.proven.authored_place(place)
     }
 
     /// The dialect that it is read in.

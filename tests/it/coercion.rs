@@ -1,5 +1,6 @@
 //! What profile `safe` makes of arguments, rule by rule, through the stages that calls take.
 
+mod arguments;
 mod properties;
 
 use toolbooth::{
@@ -7,7 +8,7 @@ use toolbooth::{
     refusal::{Refusal, Repair},
 };
 
-use crate::stages::{Checked, check, check_as};
+use crate::stages::check;
 
 /// The arguments after conversion, and what was done: `op path`.
 fn converted(schema: &str, arguments: &str) -> Result<(String, Vec<String>), Box<Refusal>> {
@@ -121,6 +122,12 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
         ),
         (r#"{"type":"array","items":{"type":"object"}}"#, r#"{"a":1}"#, r#"[{"a":1}]"#, &["wrap_in_array"]),
         (r#"{"type":"array","items":{"type":"array"}}"#, "1", "", &[]),
+        (
+            r#"{"type":"array","items":{"type":"object","properties":{"t":{"type":"array","items":{"type":"integer"}}}}}"#,
+            r#"{"t":"1"}"#,
+            r#"[{"t":[1]}]"#,
+            &["wrap_in_array", "wrap_in_array /v/0/t", "string_to_integer /v/0/t/0"],
+        ),
         (texts, r#""a, b""#, "", &[]),
         (texts, r#""[a]""#, "", &[]),
         (texts, r#""""#, "", &[]),
@@ -131,6 +138,18 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
         (r#"{"type":"string"}"#, r#"[["a"]]"#, "", &[]),
         (r#"{"type":"string"}"#, "[]", "", &[]),
     ]);
+}
+
+#[test]
+fn v3_what_is_its_own_items_is_not_wrapped_without_end() {
+    let own = r##"{"$ref":"#/properties/v"}"##;
+    for items in [own.to_owned(), format!(r#"{{"anyOf":[{own},{{"type":"boolean"}}]}}"#)] {
+        let schema = format!(r#"{{"type":"array","items":{items}}}"#);
+        let start = std::time::Instant::now();
+        assert_eq!(value(&schema, "5"), None, "{schema}");
+        // Generous: this is an unoptimised build.
+        assert!(start.elapsed().as_secs() < 2, "{:?}: {schema}", start.elapsed());
+    }
 }
 
 #[test]
@@ -177,14 +196,6 @@ fn c4_nothing_is_dropped_from_what_is_optional_and_becomes_null_where_null_is_a_
             &["null_text_to_null /v/0"],
         ),
     ]);
-}
-
-#[test]
-fn c4_a_contract_may_keep_empty_texts() {
-    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"},"m":{"type":["integer","null"]}}}"#;
-    let checked = |arguments: &str| check_as(schema, r#""drop_empty":false"#, arguments);
-    assert!(checked(r#"{"n":""}"#).is_err() && checked(r#"{"m":""}"#).is_err());
-    assert_eq!(checked(r#"{"n":"None","m":"null"}"#).unwrap().arguments.to_text(), r#"{"m":null}"#);
 }
 
 #[test]
@@ -282,105 +293,4 @@ fn c2_the_error_speaks_of_what_is_left_and_shows_what_was_sent() {
     // The shape stays as it was sent: an error about an item that nobody sent would help nobody.
     let refusal = check(&of_v(r#"{"type":"array","items":{"type":"integer"}}"#), r#"{"v":"x"}"#).map(drop).unwrap_err();
     assert_eq!((refusal.violations[0].path.to_string(), refusal.violations[0].keyword), ("/v".to_owned(), "type"));
-}
-
-#[test]
-fn c3_a_wrapper_is_taken_off_only_if_nothing_declares_it() {
-    let read =
-        r#"{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"}},"required":["path"]}"#;
-    for (sent, becomes) in [
-        (r#"{"arguments":{"path":"x"}}"#, Some(r#"{"path":"x"}"#)),
-        (r#"{"args":"{\"path\":\"x\"}"}"#, Some(r#"{"path":"x"}"#)),
-        (r#"{"params":{"path":"x","n":"1"}}"#, Some(r#"{"path":"x","n":1}"#)),
-        (r#"{"name":"t","input":{"path":"x"}}"#, Some(r#"{"path":"x"}"#)),
-        (r#"{"arguments":{"input":{"args":{"path":"x"}}}}"#, Some(r#"{"path":"x"}"#)),
-        (r#"{"arguments":{"input":{"args":{"params":{"path":"x"}}}}}"#, None),
-        (r#"{"name":"other","input":{"path":"x"}}"#, None),
-        (r#"{"_":{"path":"x"}}"#, None),
-        (r#"{"arguments":"ls -la"}"#, None),
-        (r#"{"arguments":{"path":"x"},"more":1}"#, None),
-    ] {
-        assert_eq!(converted(read, sent).ok().map(|(after, _)| after).as_deref(), becomes, "{sent}");
-    }
-    // An open schema would take the whole; all that is inside is declared.
-    let open = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
-    let (after, ops) = converted(open, r#"{"arguments":{"path":"x"}}"#).unwrap();
-    assert_eq!((after.as_str(), ops.as_slice()), (r#"{"path":"x"}"#, &["unwrap_envelope".to_owned()][..]));
-    for (schema, kept) in [
-        (open, r#"{"arguments":{"other":1}}"#),
-        (
-            r#"{"type":"object","properties":{"arguments":{"type":"object"},"path":{}}}"#,
-            r#"{"arguments":{"path":"x"}}"#,
-        ),
-        (r#"{"type":"object"}"#, r#"{"arguments":{"path":"x"}}"#),
-    ] {
-        assert_eq!(converted(schema, kept).unwrap(), (kept.to_owned(), vec![]), "{kept}");
-    }
-}
-
-#[test]
-fn c3_a_key_is_renamed_only_in_a_closed_object() {
-    let closed =
-        r#"{"type":"object","additionalProperties":false,"properties":{"file_path":{"type":"string"},"n":{}}}"#;
-    let (after, ops) = converted(closed, r#"{"n":1,"filePath":"x"}"#).unwrap();
-    assert_eq!(
-        (after.as_str(), ops.as_slice()),
-        (r#"{"n":1,"file_path":"x"}"#, &["rename_key /file_path".to_owned()][..])
-    );
-    assert!(converted(closed, r#"{"filePath":"x","file_path":"x"}"#).is_err());
-    assert!(converted(closed, r#"{"filePath":"x","FilePath":"x"}"#).is_err());
-    assert!(converted(closed, r#"{"filepaths":"x"}"#).is_err());
-    let open = r#"{"type":"object","properties":{"file_path":{"type":"string"}}}"#;
-    assert_eq!(converted(open, r#"{"filePath":"x"}"#).unwrap().0, r#"{"filePath":"x"}"#);
-}
-
-#[test]
-fn c6_defaults_are_filled_where_the_contract_says_so() {
-    let schema = r##"{"type":"object","required":["must"],"$defs":{"d":{"type":"integer","default":3}},"properties":{
-        "must":{"type":"string","default":"m"},"n":{"$ref":"#/$defs/d"},"limit":{"type":"integer","default":10},
-        "wrong":{"type":"integer","default":"ten"},"o":{"type":"object","properties":{"x":{"default":null}}}}}"##;
-    let Checked { arguments, repairs } = check_as(schema, r#""defaults":true"#, r#"{"limit":null,"o":{}}"#).unwrap();
-    assert_eq!(arguments.to_text(), r#"{"o":{"x":null},"must":"m","limit":10}"#);
-    assert_eq!(
-        ops(&repairs),
-        ["drop_optional_absent /limit", "apply_default /o/x", "apply_default /must", "apply_default /limit"]
-    );
-    assert!(check(schema, "{}").is_err(), "not unless it is asked for");
-    let nullable = r#"{"type":"object","properties":{"limit":{"type":["integer","null"],"default":10}}}"#;
-    assert_eq!(
-        check_as(nullable, r#""defaults":true"#, r#"{"limit":null}"#).unwrap().arguments.to_text(),
-        r#"{"limit":null}"#
-    );
-    let breaking = r#"{"type":"object","maxProperties":1,"properties":{"a":{},"b":{"default":1}}}"#;
-    assert_eq!(check_as(breaking, r#""defaults":true"#, r#"{"a":1}"#).unwrap().arguments.to_text(), r#"{"a":1}"#);
-}
-
-#[test]
-fn c1_a_text_that_swallowed_another_parameter_is_refused_by_name() {
-    let schema = r#"{"type":"object","required":["content"],"properties":{"content":{"type":"string"},"metadata":{"type":"object"},"tags":{}}}"#;
-    for swallowed in [
-        r#"note</content>\n<parameter name=\"metadata\">{}"#,
-        r"note<parameter=metadata>{}</parameter>",
-        r#"note</x:parameter>\n<x:parameter name=\"metadata\">"#,
-        r"note</content>\n<metadata>{}</metadata>",
-        r"note</arg_value>\n<arg_key>metadata</arg_key>",
-    ] {
-        let text = format!(r#"{{"content":"{swallowed}"}}"#);
-        let refusal = check(schema, &text).map(drop).unwrap_err();
-        let reason = refusal.reason.map(toolbooth::refusal::Reason::as_str);
-        assert_eq!((refusal.code.as_str(), reason), ("malformed_arguments", Some("suspect_markup")), "{swallowed}");
-        assert_eq!(refusal.violations[0].path.to_string(), "/content");
-        assert!(refusal.text.contains("`metadata`"), "{}", refusal.text);
-        assert!(check_as(schema, r#""allow_markup":true"#, &text).is_ok());
-        assert!(check_as(schema, r#""profile":"strict""#, &text).is_ok());
-    }
-    for kept in [
-        r#""cd a &amp;&amp; ls""#,
-        r#""<metadata> in HTML""#,
-        r#""<parameter name=\"other\">""#,
-        r#""a < b and <parameter>""#,
-        r#""<parameter name=\"metadata\">","metadata":{}"#,
-    ] {
-        assert!(check(schema, &format!(r#"{{"content":{kept}}}"#)).is_ok(), "{kept}");
-    }
 }

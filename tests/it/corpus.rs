@@ -4,9 +4,7 @@
 //! tests say so and pass.
 
 mod calls;
-mod field;
 mod negatives;
-mod registration;
 mod schemas;
 mod suite;
 
@@ -87,14 +85,9 @@ fn contract_name(tool: &str, schema: Option<&str>) -> String {
 
 /// A file of the corpus; `None`, loudly, where there is no corpus.
 fn corpus(file: &str) -> Option<String> {
-    shared(&format!("corpus/{file}"))
-}
-
-/// A file of the folder that the corpus lies in.
-fn shared(file: &str) -> Option<String> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("TOOLBOOTH_SHARED").map_or_else(beside, PathBuf::from);
-    let path = shared.join(file);
+    let path = shared.join("corpus").join(file);
     match fs::read_to_string(&path) {
         Ok(text) => Some(text),
         Err(error) => {

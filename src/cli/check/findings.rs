@@ -12,7 +12,7 @@ use toolbooth::{
     tools::{Catalog, ContractReport, Entry, LoadOptions, Loaded, Status, Tool, contract_files, load_files},
 };
 
-use crate::config::{Settings, is_settings};
+use crate::config::{ProfileName, Settings, is_settings};
 
 /// Everything, file by file.
 pub(super) struct Findings {
@@ -51,17 +51,20 @@ pub(super) struct Totals {
     pub(super) settings: u32,
     pub(super) errors: u32,
     pub(super) warnings: u32,
+    pub(super) infos: u32,
 }
 
 impl Findings {
-    /// Reads everything, and the tools that settings name.
-    pub(super) fn of(paths: &[PathBuf]) -> Self {
+    /// Reads everything, and the tools that settings name, as a booth with these settings would. `profile` goes before theirs.
+    pub(super) fn of(paths: &[PathBuf], profile: Option<ProfileName>) -> Self {
         let mut found = Self { files: Vec::new() };
         let mut contracts = Paths::default();
         for path in paths {
             found.take(path, &mut contracts);
         }
-        let Loaded { catalog, reports } = load_files(&contracts.listed, &LoadOptions::default());
+        let profile = profile.or_else(|| found.profile()).unwrap_or_default().into();
+        let options = LoadOptions { profile, lint: true, ..LoadOptions::default() };
+        let Loaded { catalog, reports } = load_files(&contracts.listed, &options);
         // In the order of the files, which is that of the reports.
         for file in &contracts.listed {
             let file: Arc<str> = file.display().to_string().into();
@@ -105,6 +108,14 @@ impl Findings {
         self.add(&name, Content::Settings(read));
     }
 
+    /// What the first settings say that could be read.
+    fn profile(&self) -> Option<ProfileName> {
+        self.files.iter().find_map(|finding| match &finding.content {
+            Content::Settings(Ok(settings)) => Some(settings.profile),
+            Content::Settings(Err(_)) | Content::Contracts(_) | Content::Missing(_) => None,
+        })
+    }
+
     fn add(&mut self, file: &Arc<str>, content: Content) {
         self.files.push(Finding { file: Arc::clone(file), content });
     }
@@ -119,8 +130,12 @@ impl Findings {
                 totals.quarantined += u32::from(checked.report.status == Status::Quarantined);
             }
             for note in finding.notes() {
-                totals.errors += u32::from(note.severity == Severity::Error);
-                totals.warnings += u32::from(note.severity == Severity::Warning);
+                let count = u32::try_from(note.count).unwrap_or(u32::MAX);
+                match note.severity {
+                    Severity::Error => totals.errors += count,
+                    Severity::Warning => totals.warnings += count,
+                    Severity::Info => totals.infos += count,
+                }
             }
         }
         totals
@@ -142,7 +157,8 @@ impl Finding {
     }
 
     fn notes(&self) -> impl Iterator<Item = &Note> {
-        let of_contracts = self.contracts().iter().flat_map(|checked| &checked.report.notes);
+        let reports = self.contracts().iter().map(|checked| &checked.report);
+        let of_contracts = reports.flat_map(|report| report.notes.iter().chain(&report.lints));
         self.own_notes().iter().chain(of_contracts)
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use toolbooth::{
     call::Mode,
     document::{Note, Severity},
+    excerpt::excerpt,
+    json::Pointer,
     tools::{OncePer, Status, Tool},
 };
 
@@ -34,10 +36,11 @@ fn file(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
 
 fn contract(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
     let report = &checked.report;
+    let is_warned = report.lints.iter().any(|lint| lint.severity == Severity::Warning);
     let verdict = match report.status {
-        Status::Accepted => "ok",
-        Status::AcceptedWithWarning => "warning",
         Status::Quarantined => "error",
+        Status::Accepted if !is_warned => "ok",
+        Status::Accepted | Status::AcceptedWithWarning => "warning",
     };
     match &checked.tool {
         Some(tool) => row(out, verdict, &report.name.escape_debug().to_string(), &tool_facts(tool))?,
@@ -45,7 +48,43 @@ fn contract(out: &mut dyn Write, checked: &Checked) -> io::Result<()> {
         None if report.name.is_empty() => row(out, verdict, "file", "see below")?,
         None => row(out, verdict, &report.name.escape_debug().to_string(), "quarantined, it does not serve")?,
     }
-    report.notes.iter().try_for_each(|one| note(out, one))
+    report.notes.iter().try_for_each(|one| note(out, one))?;
+    folded(&report.lints).iter().try_for_each(|alike| lint(out, alike))
+}
+
+/// Lints that say the same of several places, together: the first ones, which come first, tell the order.
+fn folded(lints: &[Note]) -> Vec<Vec<&Note>> {
+    let mut folded: Vec<Vec<&Note>> = Vec::new();
+    for lint in lints {
+        let is_alike = |alike: &&mut Vec<&Note>| {
+            alike.first().is_some_and(|first| (first.code, &first.message) == (lint.code, &lint.message))
+        };
+        match folded.iter_mut().find(is_alike) {
+            Some(alike) => alike.push(lint),
+            None => folded.push(vec![lint]),
+        }
+    }
+    folded
+}
+
+/// Places that are shown of lints that say the same.
+const MAX_PLACES: usize = 3;
+
+fn lint(out: &mut dyn Write, alike: &[&Note]) -> io::Result<()> {
+    let Some(first) = alike.first() else { return Ok(()) };
+    let mut places: Vec<String> = alike.iter().filter_map(|lint| place(lint)).collect();
+    let more = places.len().saturating_sub(MAX_PLACES);
+    places.truncate(MAX_PLACES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let colon = if places.is_empty() { "" } else { ": " };
+    let message = format!("{}{more}{colon}{}", places.join(", "), first.message);
+    note(out, &Note { message, ..(*first).clone() })
+}
+
+/// Where a lint has found something. What counts others stands for no place.
+fn place(lint: &Note) -> Option<String> {
+    let place = if lint.path == Pointer::root() { "root".to_owned() } else { excerpt(&lint.path.to_string()) };
+    (lint.count == 1).then_some(place)
 }
 
 fn row(out: &mut dyn Write, verdict: &str, name: &str, facts: &str) -> io::Result<()> {
@@ -96,8 +135,11 @@ fn summary(totals: &Totals) -> String {
     if totals.settings > 0 {
         facts.push(counted(totals.settings, "settings file"));
     }
-    let found = format!("{}, {}", counted(totals.errors, "error"), counted(totals.warnings, "warning"));
-    format!("{}: {found}", facts.join(", "))
+    let mut found = vec![counted(totals.errors, "error"), counted(totals.warnings, "warning")];
+    if totals.infos > 0 {
+        found.push(counted(totals.infos, "note"));
+    }
+    format!("{}: {}", facts.join(", "), found.join(", "))
 }
 
 fn counted(count: u32, what: &str) -> String {

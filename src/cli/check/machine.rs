@@ -16,6 +16,7 @@ pub(super) fn document(findings: &Findings) -> Json {
         ("settings", Json::from(totals.settings)),
         ("errors", Json::from(totals.errors)),
         ("warnings", Json::from(totals.warnings)),
+        ("infos", Json::from(totals.infos)),
     ]);
     Json::object([("files", list(&findings.files, file)), ("summary", summary)])
 }
@@ -47,6 +48,7 @@ fn contract(checked: &Checked) -> Json {
         ("executor", checked.tool.as_ref().map(|tool| tool.executor.name()).into()),
         ("dialect", report.dialect.into()),
         ("notes", list(&report.notes, note)),
+        ("lints", list(&report.lints, note)),
     ])
 }
 

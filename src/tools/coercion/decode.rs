@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Levels of a value with everything that is decoded in it: as many as arguments may have as they come.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// What may be decoded at a place that is so many levels down.
 pub(super) fn limits(rules: &ArgumentRules, depth: usize) -> ParseLimits {

@@ -4,6 +4,7 @@ use super::{
     Coercion, Trail,
     applying::{Applying, Spot},
     conversion::{self, Asked},
+    decode::MAX_DEPTH,
     kinds::Kinds,
 };
 use crate::{json::Json, refusal::Repair};
@@ -34,7 +35,8 @@ impl<'a> Coercion<'a> {
 
     /// Makes a value satisfy its schemas; false if they refuse it still.
     pub(super) fn fit(&mut self, spot: &Spot<'a>, value: &mut Json, trail: &Trail<'_>, allow: Allow) -> bool {
-        if !self.budget.pay_for(value) {
+        // A schema that is its own items would have an array around an array without end.
+        if trail.depth() > MAX_DEPTH || !self.budget.pay_for(value) {
             return false;
         }
         if self.accepts(&spot.schemas, value) {
@@ -118,7 +120,7 @@ impl<'a> Coercion<'a> {
             if found.is_any() || allow != Allow::Reshape { None } else { conversion::reshaping(&asked, value) };
         if let Some(candidate) = reshaping {
             let mut reading = candidate.reading(value, trail);
-            if self.try_reading(spot, &mut reading, trail, Allow::Convert) && reading.is_reshaped_once() {
+            if self.try_reading(spot, &mut reading, trail, Allow::Convert) && reading.is_reshaped_once(trail) {
                 found.add(reading);
             }
         }
@@ -182,9 +184,11 @@ impl Readings {
 }
 
 impl Reading {
-    /// An array in an array of one is a guess.
-    fn is_reshaped_once(&self) -> bool {
-        self.repairs.iter().filter(|repair| conversion::RESHAPINGS.contains(&repair.op)).count() == 1
+    /// An array in an array of one is a guess. What is deeper in it has a shape of its own.
+    fn is_reshaped_once(&self, trail: &Trail<'_>) -> bool {
+        let item = Trail::Item(trail, 0).pointer();
+        let is_again = |repair: &Repair| conversion::RESHAPINGS.contains(&repair.op) && repair.path == item;
+        !self.repairs.iter().any(is_again)
     }
 
     fn rank(&self) -> (usize, String, Vec<&'static str>) {

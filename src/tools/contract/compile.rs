@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     CONTRACT, FORMAT, blocks, executor,
     format::{Contract, Defaults},
-    not_in_this_build,
+    lints, not_in_this_build,
     remarks::Remarks,
     schemas,
 };
@@ -38,6 +38,8 @@ pub(in crate::tools) struct Terms<'a> {
     pub(in crate::tools) author: Author,
     /// Where equal schemas are found.
     pub(in crate::tools) schemas: &'a Schemas,
+    /// Whether to look for what will hurt later, too.
+    pub(in crate::tools) lint: bool,
     /// The file.
     pub(in crate::tools) file: Option<&'a Arc<str>>,
 }
@@ -48,10 +50,14 @@ pub(in crate::tools) fn compile(found: Found, terms: &Terms<'_>) -> Result<Tool,
     remarks.extend(found.notes);
     let contract = FORMAT.read(CONTRACT, &found.contract.value).map_err(|notes| remarks.extend(notes));
     remarks.extend(terms.of_document.iter().cloned().collect());
-    match contract {
-        Ok(contract) if !remarks.are_fatal() => assemble(contract, &found.contract.value, found.kept, terms, remarks),
-        Ok(_) | Err(()) => Err(Box::new(remarks.into_report(None))),
+    let mut tool = match contract {
+        Ok(contract) if !remarks.are_fatal() => assemble(contract, &found.contract.value, found.kept, terms, remarks)?,
+        Ok(_) | Err(()) => return Err(Box::new(remarks.into_report(None))),
+    };
+    if terms.lint {
+        tool.report.lints = lints::of(&tool, &Remarks::of(&found.contract, terms.file));
     }
+    Ok(tool)
 }
 
 /// What is kept for the host and not read: foreign keys, and those of the format.

@@ -46,10 +46,14 @@ impl<'a> Remarks<'a> {
             self.notes.sort_by_key(|note| note.severity);
             self.notes = capped(mem::take(&mut self.notes));
         }
+        self.notes.push(self.placed(base, note));
+    }
+
+    /// The remark, whose path starts at `base`, with its line.
+    pub(super) fn placed(&self, base: &Pointer, note: Note) -> Note {
         let found =
             self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.line(&base.append(&note.path)) });
-        let place = note.place.or(found);
-        self.notes.push(Note { place, ..note });
+        Note { place: note.place.or(found), ..note }
     }
 
     /// Adds remarks whose paths start at `base`, as ones whose paths start at the contract.
@@ -64,12 +68,18 @@ impl<'a> Remarks<'a> {
         self.notes.iter().any(|note| note.severity == Severity::Error)
     }
 
+    /// The place of the first of these keys that the contract has.
+    pub(super) fn place_of_any(&self, keys: &[&str]) -> Option<Pointer> {
+        let key = keys.iter().find(|key| self.contract.value.get(key).is_some_and(|held| *held != Json::Null))?;
+        Some(Pointer::root().join(key))
+    }
+
     /// What became of the contract.
     pub(super) fn into_report(mut self, dialect: Option<&'static str>) -> ContractReport {
         let name = self.contract.value.get("name").and_then(Json::as_str).unwrap_or_default();
         self.notes.sort_by_key(|note| note.severity);
         let place = self.file.map(|file| Place { file: Arc::clone(file), line: self.contract.lines.line });
         let notes = capped(self.notes);
-        ContractReport { name: name.into(), place, status: Status::of(&notes), dialect, notes }
+        ContractReport { name: name.into(), place, status: Status::of(&notes), dialect, notes, lints: Vec::new() }
     }
 }

@@ -10,6 +10,9 @@ use crate::{
     tools::schema::{Schema, SchemaOptions, Schemas},
 };
 
+/// The keys that the schema of the arguments may stand under.
+pub(super) const INPUT: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
+
 /// What is read, and how.
 pub(super) struct Reading<'a, 'r, 'n> {
     /// The contract.
@@ -26,10 +29,11 @@ static ANY_OBJECT: LazyLock<Json> = LazyLock::new(|| Json::object([("type", Json
 impl<'a> Reading<'a, '_, '_> {
     /// The schema of the arguments. Its remarks' paths start at the schema itself.
     pub(super) fn input(&mut self, contract: &Contract) -> Option<Schema> {
+        let [own, of_mcp, of_anthropic] = INPUT;
         let spellings = [
-            ("parameters", &contract.parameters),
-            ("inputSchema", &contract.input_schema_of_mcp),
-            ("input_schema", &contract.input_schema_of_anthropic),
+            (own, &contract.parameters),
+            (of_mcp, &contract.input_schema_of_mcp),
+            (of_anthropic, &contract.input_schema_of_anthropic),
         ];
         let Some((key, source)) = self.one_of(spellings) else {
             let message = "no `parameters`: any object is accepted; write a JSON Schema";

@@ -26,8 +26,14 @@ pub(super) fn unread(mut notes: Vec<Note>, file: Option<&Arc<str>>, line: usize)
     }
     notes.sort_by_key(|note| note.severity);
     let notes = capped(notes);
-    let report =
-        ContractReport { name: "".into(), place: place.clone(), status: Status::of(&notes), dialect: None, notes };
+    let report = ContractReport {
+        name: "".into(),
+        place: place.clone(),
+        status: Status::of(&notes),
+        dialect: None,
+        notes,
+        lints: Vec::new(),
+    };
     Compiled { outcome: Err(Box::new(report)), place }
 }
 
@@ -69,6 +75,7 @@ fn load_listing(listing: Listing<'_>, file: Option<&Arc<str>>, options: &LoadOpt
         profile: options.profile,
         author: options.author,
         schemas: &options.schemas,
+        lint: options.lint,
         file,
     };
     if options.author == Author::Host && entries.len() > MOST_TOOLS {

@@ -48,6 +48,12 @@ impl Dialect {
         DIALECTS.iter().find(|(.., known)| bare(known) == bare(address)).map(|(dialect, ..)| *dialect)
     }
 
+    /// Whether the validator asserts a format in this dialect; what it does not know, it ignores.
+    pub(in crate::tools) fn asserts_format(self, format: &str) -> bool {
+        let known = jsonschema::options().offline().with_draft(self.draft()).should_validate_formats(true);
+        known.should_ignore_unknown_formats(false).build(&json!({ "format": format })).is_ok()
+    }
+
     pub(super) fn draft(self) -> Draft {
         DIALECTS.iter().find(|(dialect, ..)| *dialect == self).map_or(Draft::Draft202012, |(_, _, draft, _)| *draft)
     }

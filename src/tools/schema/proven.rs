@@ -10,14 +10,14 @@ use super::{
     dialect::{self, Detected, Dialect},
     exact::Exact,
     faults,
-    normalise::Normalised,
+    normalise::{Moved, Normalised},
     patterns, plain, proof,
     reference::{Document, Names},
     secret, structure,
 };
 use crate::{
     document::{Note, Severity, capped},
-    json::{Json, ParseLimits, parse},
+    json::{Json, ParseLimits, Pointer, parse},
 };
 
 /// Steps that the backtracking engine may take for one match (rule V3).
@@ -37,7 +37,7 @@ pub(super) struct Proven {
     /// As its author wrote it, without blanks.
     pub(super) text: Bytes,
     /// As it is read, if that is not the same (rule V6).
-    read: Option<Bytes>,
+    read: Option<Box<Read>>,
     pub(super) dialect: Dialect,
     pub(super) options: SchemaOptions,
     pub(super) engine: Engine,
@@ -46,6 +46,12 @@ pub(super) struct Proven {
     /// What is to be said about it.
     pub(super) notes: Vec<Note>,
     on_defaults: OnceLock<Vec<Note>>,
+}
+
+/// A schema that says what its author meant.
+struct Read {
+    text: Bytes,
+    moved: Moved,
 }
 
 /// What matches the patterns of a schema.
@@ -113,8 +119,8 @@ impl Proven {
             Ok((engine, found)) => (Some(engine), found),
             Err(faults) => (None, faults),
         };
-        notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
         notes.extend(of_foreign);
+        notes.extend(found.into_iter().map(|note| Note { path: moved.authored(note.path), ..note }));
         let Some(engine) = engine.filter(|_| notes.iter().all(|note| note.severity != Severity::Error)) else {
             notes.sort_by_key(|note| note.severity);
             return Err(capped(notes));
@@ -123,7 +129,10 @@ impl Proven {
             has_secrets: secret::has_secrets(&schema),
             patterns: patterns::count(&schema),
             text: shared(text),
-            read: if let Cow::Owned(read) = schema { Some(shared(read.to_text())) } else { None },
+            read: match schema {
+                Cow::Owned(schema) => Some(Box::new(Read { text: shared(schema.to_text()), moved })),
+                Cow::Borrowed(_) => None,
+            },
             dialect,
             options,
             engine,
@@ -135,7 +144,15 @@ impl Proven {
     /// The schema as it is read: what its author wrote, but for what foreign schemas get wrong (rule V6).
     pub(super) fn read(&self) -> Json {
         // The text was written by us; what could not be read would be refused as a schema, too.
-        parse(self.read.as_ref().unwrap_or(&self.text), &ParseLimits::wide()).unwrap_or_default()
+        parse(self.read.as_ref().map_or(&self.text, |read| &read.text), &ParseLimits::wide()).unwrap_or_default()
+    }
+
+    /// Where something stands for the author of the schema that stands here in it as it is read.
+    pub(super) fn authored_place(&self, place: Pointer) -> Pointer {
+        match &self.read {
+            Some(read) => read.moved.authored(place),
+            None => place,
+        }
     }
 
     /// What the compiled form takes, as far as it can be told without making it: a few dozen times the text for the tree and

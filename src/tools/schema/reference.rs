@@ -156,7 +156,7 @@ impl<'a> Document<'a> {
     }
 
     /// Where a reference leads that stands at this place.
-    pub(super) fn resolve_from(self, place: &Pointer, reference: &str) -> Reference<'a> {
+    pub(in crate::tools) fn resolve_from(self, place: &Pointer, reference: &str) -> Reference<'a> {
         if !self.has_parts() {
             return self.resolve(reference);
         }

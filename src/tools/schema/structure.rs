@@ -56,11 +56,11 @@ pub(super) fn is_in_place(keyword: &str) -> bool {
 /// A subschema of a schema object: the steps to it, and itself.
 pub(in crate::tools) struct Subschema<'a> {
     /// The keyword that holds it.
-    pub(super) keyword: &'a str,
+    pub(in crate::tools) keyword: &'a str,
     /// The step below the keyword.
     step: Step<'a>,
     /// The subschema.
-    pub(super) schema: &'a Json,
+    pub(in crate::tools) schema: &'a Json,
 }
 
 /// A step from a keyword to a subschema.
@@ -114,6 +114,28 @@ impl<'p> Place<'p> {
         }
     }
 
+    /// Whether it is one judgement of several on the same value, as a branch of `anyOf` is.
+    pub(in crate::tools) fn is_branch(self) -> bool {
+        matches!(self, Self::Below(_, Subschema { keyword, .. }) if is_in_place(keyword))
+    }
+
+    /// How many properties lie on the way to it.
+    pub(in crate::tools) fn properties_above(self) -> usize {
+        match self {
+            Self::At(_) => 0,
+            Self::Below(above, _) => above.properties_above() + usize::from(self.property().is_some()),
+        }
+    }
+
+    /// Where the values stand that it judges, if that can be said without following references or counting items.
+    pub(in crate::tools) fn instance(self) -> Option<Pointer> {
+        match self {
+            Self::At(_) => Some(Pointer::root()),
+            Self::Below(above, _) if self.is_branch() => above.instance(),
+            Self::Below(above, _) => Some(above.instance()?.join(self.property()?)),
+        }
+    }
+
     /// Whether it is judged for one value, and only where there is that value. What is referred to, or is one judgement of
     /// several on the same value, may stand for a property that there need not be.
     pub(super) fn is_of_one_value(self) -> bool {
@@ -127,7 +149,7 @@ impl<'p> Place<'p> {
 }
 
 /// The subschemas that stand directly in a schema object.
-pub(super) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
+pub(in crate::tools) fn subschemas(schema: &Object) -> Vec<Subschema<'_>> {
     let mut found = Vec::new();
     for (keyword, value) in schema {
         match (shape(keyword), value) {
