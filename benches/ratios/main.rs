@@ -11,6 +11,7 @@ mod catalogue;
 mod echo;
 mod figures;
 mod flight;
+mod hostile;
 mod hosts;
 mod load;
 mod memory;
@@ -24,7 +25,7 @@ use anyhow::{Context as _, Result, bail};
 use figures::{Row, table};
 
 /// What can be measured, in the order of the table.
-const SECTIONS: [&str; 6] = ["transport", "arguments", "hosts", "memory", "catalogue", "flight"];
+const SECTIONS: [&str; 7] = ["transport", "arguments", "hostile", "hosts", "memory", "catalogue", "flight"];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -47,13 +48,16 @@ fn main() -> Result<()> {
 }
 
 async fn measure(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Row>> {
-    let [transport, arguments, hosts, memory, catalogue, flight] = SECTIONS;
+    let [transport, arguments, hostile, hosts, memory, catalogue, flight] = SECTIONS;
     let mut rows = Vec::new();
     if is_wanted(transport) {
         rows.extend(transport::rows().await?);
     }
     if is_wanted(arguments) {
         rows.extend(arguments::rows().await?);
+    }
+    if is_wanted(hostile) {
+        rows.extend(hostile::rows()?);
     }
     if is_wanted(hosts) {
         rows.extend(hosts::rows()?);

@@ -39,8 +39,12 @@ pub(super) fn validate(
 ) -> Result<ValidArguments, Box<Refusal>> {
     coerce::suspect(&tool, profile, prepared)?;
     let is_valid = tool.input.is_valid(prepared);
-    let converted =
-        if is_valid { prepared.clone() } else { coerce::converted(&tool, profile, prepared.clone(), trace) };
+    // What cannot be judged in time cannot be converted in time either.
+    let converted = if is_valid || !tool.input.can_judge(prepared) {
+        prepared.clone()
+    } else {
+        coerce::converted(&tool, profile, prepared.clone(), trace)
+    };
     let value = coerce::tidied(&tool, profile, converted, trace);
     // What nobody changed was judged.
     if !(if value.is_same(prepared) { is_valid } else { tool.input.is_valid(&value) }) {

@@ -79,6 +79,11 @@ impl Schema {
         self.0.ask(|compiled| compiled.is_valid(value))
     }
 
+    /// Whether that can be told in time. A value of which it cannot be told does not satisfy the schema (rule V3).
+    pub fn can_judge(&self, value: &Json) -> bool {
+        self.ask(|compiled| compiled.can_judge(value))
+    }
+
     /// Why it does not. Empty if it does.
     pub fn explain(&self, value: &Json) -> Explanation {
         self.0.ask(

@@ -13,6 +13,7 @@ mod check;
 mod coercion;
 mod connections;
 mod corpus;
+mod costs;
 mod cuts;
 mod documents;
 mod draining;

@@ -74,11 +74,21 @@ impl Explanation {
 /// Explains why the schema refuses the value.
 pub(super) fn explain(schema: &Compiled, value: &Json) -> Explanation {
     let spot = Spot::root(&schema.source, value);
+    if !schema.can_judge(value) {
+        return unjudged(&spot);
+    }
     let mut explanation = Walk::of(schema, MAX_COMPARISONS).at(&spot);
     if explanation.is_empty() {
         explanation.push(spot.violation("", "does not satisfy the schema", "a value that satisfies the schema"));
     }
     explanation
+}
+
+/// Nobody knows whether the value fits.
+fn unjudged(spot: &Spot<'_>) -> Explanation {
+    let message =
+        "could not be checked within the limit of steps: it has too many fields and items for so many patterns";
+    Explanation { undecided: true, ..Explanation::of(spot.violation("", message, "fewer fields and items")) }
 }
 
 /// A schema at a value.

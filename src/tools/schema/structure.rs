@@ -180,6 +180,18 @@ pub(in crate::tools) fn each_subschema<'a>(schema: &'a Json, visit: &mut impl Fn
     visit_below(schema, Place::At(&Pointer::root()), visit);
 }
 
+/// How many keywords look through all parts of a value, each pattern of names for itself.
+pub(super) fn lookers(schema: &Json) -> usize {
+    let mut count = 0;
+    each_subschema(schema, &mut |keywords, _| {
+        let by_pattern = keywords.get("patternProperties").and_then(Json::as_object).map_or(0, Object::len);
+        let others =
+            ["contains", "propertyNames", "uniqueItems"].iter().filter(|keyword| keywords.contains_key(**keyword));
+        count += by_pattern + others.count();
+    });
+    count
+}
+
 fn visit_below<'a>(schema: &'a Json, place: Place<'_>, visit: &mut impl FnMut(&'a Object, Place<'_>)) {
     let Some(keywords) = schema.as_object() else { return };
     visit(keywords, place);

@@ -11,6 +11,7 @@ use super::{
     leaf::names_accept,
     list,
     unevaluated::{self, LeftOver},
+    unjudged,
 };
 use crate::{
     json::{Json, Object},
@@ -21,6 +22,9 @@ use crate::{
 /// Explains why the schema refuses the value.
 pub(in crate::tools::schema) fn explain(schema: &Compiled, value: &Json) -> Explanation {
     let spot = Spot::root(&schema.source, value);
+    if !schema.can_judge(value) {
+        return unjudged(&spot);
+    }
     let mut found = Explanation::default();
     // pi gives no hints, so there are no names to compare.
     Walk::of(schema, 0).pi(&spot, &mut found);
