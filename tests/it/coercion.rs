@@ -59,6 +59,48 @@ fn c1_what_validates_is_never_changed() {
 }
 
 #[test]
+fn c1_what_validates_stays_beside_what_does_not() {
+    let schema = |inner: &str| format!(r#"{{"type":"object","properties":{{"n":{{"type":"integer"}}}},{inner}}}"#);
+    for (inner, kept) in [
+        // Whether a member was evaluated, only the validator can tell.
+        (r#""allOf":[{"properties":{"v":{"type":["integer","string"]}}}],"unevaluatedProperties":false"#, r#""5""#),
+        (r#""allOf":[{"properties":{"v":{"type":["string","null"]}}}],"unevaluatedProperties":false"#, "null"),
+        (
+            r#""anyOf":[{"properties":{"v":{"type":["integer","null"]}}}],"unevaluatedProperties":{"type":"string"}"#,
+            "5",
+        ),
+        (
+            r#""allOf":[{"properties":{"v":{"allOf":[{"prefixItems":[{}]}],"unevaluatedItems":{"type":"string"}}}}]"#,
+            "[5]",
+        ),
+        (r#""patternProperties":{"^v$":{"type":["integer","string"],"minLength":1}}"#, r#""5""#),
+        // A reference may lead to where no schema is expected.
+        (
+            r##""allOf":[{"$ref":"#/components/c"}],"components":{"c":{"properties":{"v":{"type":["integer","string"],"minLength":1}}}}"##,
+            r#""5""#,
+        ),
+        // What holds under a condition holds if what comes out meets it.
+        (r#""if":{"properties":{"n":{"const":7}}},"else":{"properties":{"v":{"type":"string"}}}"#, "5"),
+        // Keywords of a later dialect say nothing.
+        (
+            r#""$schema":"http://json-schema.org/draft-07/schema#","dependentSchemas":{"n":{"properties":{"v":{"type":"string"}}}}"#,
+            "5",
+        ),
+        (
+            r#""$schema":"http://json-schema.org/draft-06/schema#","if":true,"then":{"properties":{"v":{"type":"string"}}}"#,
+            "5",
+        ),
+    ] {
+        let (after, ops) = converted(&schema(inner), &format!(r#"{{"v":{kept},"n":"7"}}"#)).unwrap();
+        assert_eq!(
+            (after, ops),
+            (format!(r#"{{"v":{kept},"n":7}}"#), vec!["string_to_integer /n".to_owned()]),
+            "{inner}"
+        );
+    }
+}
+
+#[test]
 fn c1_an_integer_is_spelled_as_one_where_the_schema_says_so() {
     table(&[
         (r#"{"type":"integer"}"#, "1e3", "1000", &["float_to_integer"]),
@@ -130,6 +172,8 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
         ),
         (texts, r#""a, b""#, "", &[]),
         (texts, r#""[a]""#, "", &[]),
+        (texts, r#""[\"a\"""#, "", &[]),
+        (texts, r#""\"a\"""#, "", &[]),
         (texts, r#""""#, "", &[]),
         (texts, "null", "", &[]),
         (r#"{"type":"string"}"#, r#"["a"]"#, r#""a""#, &["unwrap_single"]),
@@ -272,6 +316,13 @@ fn c2_conversion_goes_through_references_combinations_tuples_and_patterns() {
         (
             format!(r#""dependentSchemas":{{"k":{{"properties":{{"a":{n}}}}}}}"#),
             r#"{"k":1,"a":"1"}"#,
+            r#"{"k":1,"a":1}"#,
+        ),
+        (
+            format!(
+                r#""properties":{{"k":{n}}},"if":{{"properties":{{"k":{{"const":1}}}}}},"then":{{"properties":{{"a":{n}}}}},"else":{{"properties":{{"a":{{"type":"string"}}}}}}"#
+            ),
+            r#"{"k":"1","a":"1"}"#,
             r#"{"k":1,"a":1}"#,
         ),
     ] {

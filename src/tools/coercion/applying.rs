@@ -1,12 +1,15 @@
 //! Which schemas apply to a value, and to what is in it.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{Coercion, kinds::Kinds};
 use crate::{
     json::{Json, Object},
     tools::{Dialect, schema::Reference},
 };
+
+/// Keywords by which it depends on the value what applies.
+const CONDITIONS: [&str; 3] = ["if", "dependencies", "dependentSchemas"];
 
 /// The schemas that judge one value, and the unions whose branch is chosen.
 #[derive(Clone)]
@@ -23,6 +26,16 @@ pub(super) struct Applying<'a> {
     pub(super) keywords: Vec<&'a Object>,
     /// The first union whose branch is not chosen.
     pub(super) union: Option<&'a Json>,
+    /// Whether something may apply because of what the value is.
+    pub(super) is_conditional: bool,
+}
+
+impl Applying<'_> {
+    /// Whether the same schemas apply.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let (own, others) = (self.keywords.iter(), other.keywords.iter());
+        own.len() == others.len() && own.zip(others).all(|(own, other)| std::ptr::eq(*own, *other))
+    }
 }
 
 impl<'a> Spot<'a> {
@@ -41,55 +54,62 @@ impl<'a> Spot<'a> {
 
 impl<'a> Coercion<'a> {
     pub(super) fn applying(&mut self, spot: &Spot<'a>, value: &Json) -> Applying<'a> {
-        let mut applying = Applying { keywords: Vec::new(), union: None };
+        let mut applying = Applying { keywords: Vec::new(), union: None, is_conditional: false };
         let mut schemas = spot.schemas.clone();
+        // Several may refer to the same: it says the same again.
+        let mut known: HashSet<*const Json> = HashSet::new();
         let mut next = 0;
-        while let Some(schema) = schemas.get(next).copied() {
+        while let Some(schema) = schemas.get(next).copied().filter(|_| self.budget.pay(1)) {
             next += 1;
             let Some(keywords) = schema.as_object() else { continue };
-            self.refers(keywords, &mut schemas);
+            let mut found = self.referred(keywords);
             // Up to draft 7 a reference stands alone.
-            if keywords.contains_key("$ref") && self.schema.dialect() <= Dialect::Draft7 {
-                continue;
+            if !keywords.contains_key("$ref") || self.schema.dialect() > Dialect::Draft7 {
+                applying.keywords.push(keywords);
+                found.extend(keywords.get("allOf").and_then(Json::as_array).unwrap_or_default());
+                self.conditions(keywords, value, &mut found);
+                applying.is_conditional |= CONDITIONS.iter().any(|keyword| keywords.contains_key(*keyword));
+                let unions = ["anyOf", "oneOf"].iter().filter_map(|keyword| keywords.get(*keyword));
+                let mut open = unions.filter(|union| !spot.chosen.contains(&std::ptr::from_ref(*union)));
+                applying.union = applying.union.or_else(|| open.next());
             }
-            applying.keywords.push(keywords);
-            schemas.extend(keywords.get("allOf").and_then(Json::as_array).unwrap_or_default());
-            self.conditions(keywords, value, &mut schemas);
-            let unions = ["anyOf", "oneOf"].iter().filter_map(|keyword| keywords.get(*keyword));
-            let mut open = unions.filter(|union| !spot.chosen.contains(&std::ptr::from_ref(*union)));
-            applying.union = applying.union.or_else(|| open.next());
+            schemas.extend(found.into_iter().filter(|schema| known.insert(std::ptr::from_ref(*schema))));
         }
         applying
     }
 
-    fn refers(&self, keywords: &Object, schemas: &mut Vec<&'a Json>) {
+    fn referred(&self, keywords: &Object) -> Vec<&'a Json> {
         let document = self.schema.document();
         // What a reference in a part with an address of its own means, only its place could tell.
         if document.has_parts() {
-            return;
+            return Vec::new();
         }
-        for (_, reference) in document.references(keywords) {
-            if let Reference::Found(_, schema) = document.resolve(reference) {
-                schemas.push(schema);
-            }
-        }
+        let target = |(_, reference)| match document.resolve(reference) {
+            Reference::Found(_, schema) => Some(schema),
+            Reference::Dangling | Reference::ByAddress => None,
+        };
+        document.references(keywords).filter_map(target).collect()
     }
 
-    fn conditions(&mut self, keywords: &'a Object, value: &Json, schemas: &mut Vec<&'a Json>) {
-        if let Some(condition) = keywords.get("if") {
+    fn conditions(&mut self, keywords: &'a Object, value: &Json, found: &mut Vec<&'a Json>) {
+        let dialect = self.schema.dialect();
+        if let Some(condition) = keywords.get("if").filter(|_| dialect >= Dialect::Draft7 && self.budget.pay_for(value))
+        {
             let branch = if self.judge.accepts(condition, value) { "then" } else { "else" };
-            schemas.extend(keywords.get(branch));
+            found.extend(keywords.get(branch));
         }
-        for keyword in ["dependentSchemas", "dependencies"] {
+        let by_name = [("dependencies", Dialect::Draft4), ("dependentSchemas", Dialect::Draft201909)];
+        for (keyword, _) in by_name.into_iter().filter(|(_, since)| dialect >= *since) {
             for (name, schema) in keywords.get(keyword).and_then(Json::as_object).into_iter().flatten() {
                 if value.get(name).is_some() {
-                    schemas.push(schema);
+                    found.push(schema);
                 }
             }
         }
     }
 
-    /// The schemas of a member: what declares it, or what holds for those that nothing declares.
+    /// The schemas of a member: what declares it, or what holds for those that nothing declares. What holds for those that were
+    /// not evaluated is none of them: whether this one was, only the validator can tell.
     pub(super) fn of_member(&mut self, keywords: &[&'a Object], name: &str) -> Vec<&'a Json> {
         let mut found = Vec::with_capacity(keywords.len());
         for keywords in keywords {
@@ -103,8 +123,7 @@ impl<'a> Coercion<'a> {
                 }
             }
             if found.len() == before {
-                let rest = ["additionalProperties", "unevaluatedProperties"];
-                found.extend(rest.iter().find_map(|keyword| keywords.get(*keyword)));
+                found.extend(keywords.get("additionalProperties"));
             }
         }
         found
@@ -112,14 +131,17 @@ impl<'a> Coercion<'a> {
 }
 
 /// The schemas of an item.
-pub(super) fn of_item<'a>(keywords: &[&'a Object], position: usize) -> Vec<&'a Json> {
+pub(super) fn of_item<'a>(keywords: &[&'a Object], position: usize, dialect: Dialect) -> Vec<&'a Json> {
     let mut found = Vec::new();
     for keywords in keywords {
         let (tuple, rest) = match keywords.get("items") {
             Some(Json::Array(tuple)) => (tuple.as_slice(), keywords.get("additionalItems")),
-            rest => (keywords.get("prefixItems").and_then(Json::as_array).unwrap_or_default(), rest),
+            rest => {
+                let tuple = keywords.get("prefixItems").filter(|_| dialect == Dialect::Draft202012);
+                (tuple.and_then(Json::as_array).unwrap_or_default(), rest)
+            }
         };
-        found.extend(tuple.get(position).or(rest).or_else(|| keywords.get("unevaluatedItems")));
+        found.extend(tuple.get(position).or(rest));
     }
     found
 }

@@ -42,8 +42,8 @@ impl<'a> Coercion<'a> {
         if self.accepts(&spot.schemas, value) {
             return true;
         }
-        let applying = self.applying(spot, value);
-        if self.inside(&applying, value, trail) && self.accepts(&spot.schemas, value) {
+        let mut applying = self.applying(spot, value);
+        if self.inside(spot, &mut applying, value, trail) && self.accepts(&spot.schemas, value) {
             return true;
         }
         let found = match applying.union {

@@ -14,9 +14,37 @@ use crate::{
     tools::resolve::is_same_name,
 };
 
+/// Times that a value is converted because other schemas apply to what came of it.
+const MAX_TURNS: usize = 4;
+
 impl<'a> Coercion<'a> {
-    /// Converts what is in the value and refused there. Whether anything was changed.
-    pub(super) fn inside(&mut self, applying: &Applying<'a>, value: &mut Json, trail: &Trail<'_>) -> bool {
+    /// Converts what is in the value and refused there, by the schemas that apply to what comes of it: what a condition says of
+    /// `"1"` is not meant for the 1 that it becomes. Whether anything was changed.
+    pub(super) fn inside(
+        &mut self,
+        spot: &Spot<'a>,
+        applying: &mut Applying<'a>,
+        value: &mut Json,
+        trail: &Trail<'_>,
+    ) -> bool {
+        if !applying.is_conditional {
+            return self.each_inside(applying, value, trail);
+        }
+        let (sent, before) = (value.clone(), self.repairs.len());
+        for _ in 0..MAX_TURNS {
+            let is_changed = self.each_inside(applying, value, trail);
+            let now = self.applying(spot, value);
+            if now.is_same(applying) {
+                return is_changed;
+            }
+            self.repairs.truncate(before);
+            value.clone_from(&sent);
+            *applying = now;
+        }
+        false
+    }
+
+    fn each_inside(&mut self, applying: &Applying<'a>, value: &mut Json, trail: &Trail<'_>) -> bool {
         let before = self.repairs.len();
         match value {
             Json::Object(members) => {
@@ -25,7 +53,7 @@ impl<'a> Coercion<'a> {
             }
             Json::Array(items) => {
                 for (position, item) in items.iter_mut().enumerate() {
-                    let schemas = of_item(&applying.keywords, position);
+                    let schemas = of_item(&applying.keywords, position, self.schema.dialect());
                     if !self.accepts(&schemas, item) {
                         let trail = Trail::Item(trail, position);
                         self.fit(&Spot::of(schemas), item, &trail, Allow::Reshape);

@@ -23,8 +23,8 @@ pub(super) fn is_same_text(left: &str, right: &str) -> bool {
     letters(left) == letters(right)
 }
 
-/// Whether the text can be read as several items: then it is not one of them.
+/// Whether the text can be read as several items, or as the beginning of such a text, or as a text in quotes: then it is not one
+/// of them as it stands.
 pub(super) fn reads_as_list(text: &str) -> bool {
-    let text = text.trim();
-    text.contains([',', ';', '\n']) || (text.starts_with('[') && text.ends_with(']'))
+    text.contains([',', ';', '\n']) || text.trim_start().starts_with(['[', '"'])
 }

@@ -4,6 +4,7 @@
 use super::{
     ABSENT, Coercion, Trail,
     applying::{Applying, Spot, of_item},
+    decode::MAX_DEPTH,
     kinds::Kinds,
 };
 use crate::{
@@ -40,6 +41,10 @@ fn has_odd_integer(value: &Json) -> bool {
 
 impl<'a> Coercion<'a> {
     fn tidy(&mut self, spot: &Spot<'a>, value: &mut Json, trail: &Trail<'_>) {
+        // Defaults that have themselves inside have no end.
+        if trail.depth() > MAX_DEPTH {
+            self.budget.spend();
+        }
         if !self.budget.pay_for(value) {
             return;
         }
@@ -48,17 +53,18 @@ impl<'a> Coercion<'a> {
             Json::Number(_) => respell(&applying, value, trail, &mut self.repairs),
             Json::Array(items) => {
                 for (position, item) in items.iter_mut().enumerate() {
-                    let spot = Spot::of(of_item(&applying.keywords, position));
+                    let spot = Spot::of(of_item(&applying.keywords, position, self.schema.dialect()));
                     self.tidy(&spot, item, &Trail::Item(trail, position));
                 }
             }
             Json::Object(members) => {
+                // First, because what is filled in may have defaults inside.
+                if self.rules.defaults {
+                    self.fill(&applying, members, trail);
+                }
                 for (name, member) in members.iter_mut() {
                     let spot = Spot::of(self.of_member(&applying.keywords, name));
                     self.tidy(&spot, member, &Trail::Member(trail, name));
-                }
-                if self.rules.defaults {
-                    self.fill(&applying, members, trail);
                 }
             }
             Json::Null | Json::Bool(_) | Json::String(_) => {}

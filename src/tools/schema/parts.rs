@@ -9,16 +9,16 @@ use std::{
 };
 
 use jsonschema::{Registry, Validator};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{Compiled, Dialect, exact::Exact, proven::Engine, structure, structure::each_subschema};
+use super::{Compiled, Dialect, exact::Exact, proven::Engine, structure};
 use crate::json::{Json, Number, Object, Pointer};
 
 /// The address under which the whole schema is known to its parts.
 const WHOLE: &str = "json-schema:///whole";
-/// What a fragment of an address may not hold as it is.
-const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'%').add(b'#');
+/// What a fragment of an address does not hold as it is: rather too much, because a part whose address is none is unknown.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 /// Subschemas that are kept compiled; beyond it they are forgotten, all at once.
 const MAX_KEPT: usize = 512;
 /// Keywords that say nothing about a value.
@@ -37,7 +37,7 @@ enum Part {
     /// Only the kind of a value matters, as with most.
     OfKinds(Vec<KindName>),
     Compiled(Arc<Validator<Exact>>),
-    /// It does not compile alone: nothing is known of it.
+    /// It does not compile alone: nothing is known of it, and so no value is converted because of it.
     Unknown,
 }
 
@@ -110,7 +110,7 @@ impl Part {
                 KindName::Integer => value.as_number().is_some_and(Number::is_integer),
             }),
             Self::Compiled(validator) => validator.is_valid(value),
-            Self::Unknown => false,
+            Self::Unknown => true,
         }
     }
 }
@@ -144,16 +144,19 @@ fn only_kinds(keywords: &Object, dialect: Dialect) -> Option<Vec<KindName>> {
     names.iter().map(kind).collect()
 }
 
-/// Where a subschema stands, for it is known by its address only.
+/// Where a subschema stands, for it is known by its address only. A reference may lead to any place, not only where schemas are
+/// expected to stand.
 fn place_of(source: &Json, part: &Json) -> Option<Pointer> {
-    let keywords = part.as_object()?;
-    let mut found = None;
-    each_subschema(source, &mut |schema, place| {
-        if std::ptr::eq(schema, keywords) {
-            found = Some(place.pointer());
-        }
-    });
-    found
+    if std::ptr::eq(source, part) {
+        return Some(Pointer::root());
+    }
+    let below =
+        |(step, inner): (&dyn fmt::Display, &Json)| Some(Pointer::root().join(step).append(&place_of(inner, part)?));
+    match source {
+        Json::Array(items) => items.iter().enumerate().find_map(|(position, item)| below((&position, item))),
+        Json::Object(members) => members.iter().find_map(|(name, member)| below((name, member))),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
+    }
 }
 
 fn whole(schema: &Compiled) -> Option<Registry<'static>> {
@@ -190,7 +193,8 @@ mod tests {
 
     #[test]
     fn c2_a_part_is_judged_with_all_that_it_refers_to() {
-        let text = r##"{"$defs":{"even":{"multipleOf":2},"a b/c":{"$ref":"#/$defs/even"}},
+        let text = r##"{"components":{"any place":{"multipleOf":2}},"patternProperties":{"^[ü|{}\\\\]`":{"multipleOf":2}},
+            "$defs":{"even":{"multipleOf":2},"a b/c":{"$ref":"#/$defs/even"}},
             "properties":{"n":{"$ref":"#/$defs/even"},"m":{"$ref":"#/properties/n"},"kind":{"type":["integer","null"]},
                           "s":{"type":"string","pattern":"^(?=a)"},"again":{"type":"object","properties":{"b":{"$ref":"#"}}}}}"##;
         for (place, value, accepted) in [
@@ -206,6 +210,9 @@ mod tests {
             ("/properties/s", r#""b""#, false),
             ("/properties/again", r#"{"b":{"n":3}}"#, false),
             ("/properties/again", r#"{"b":{"n":4}}"#, true),
+            ("/patternProperties/^[ü|{}\\\\]`", "4", true),
+            ("/patternProperties/^[ü|{}\\\\]`", "3", false),
+            ("/components/any place", "3", false),
             ("", r#"{"n":4}"#, true),
         ] {
             assert_eq!(accepts(text, place, value), accepted, "{value} at {place}");

@@ -2,11 +2,14 @@
 //!
 //! Whatever cannot be followed to its end is hidden, too: rather too much than too little.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use regex::Regex;
 
-use super::reference::Document;
+use super::{reference::Document, structure::subschemas};
 use crate::json::{Json, Object};
 
 /// What stands in the place of a hidden value.
@@ -53,6 +56,8 @@ impl<'a> Redaction<'a> {
         };
         match value {
             _ if schemas.is_empty() => value.clone(),
+            // It may be the text of what should be there, with a secret inside.
+            Json::String(_) if self.is_secret_inside(&schemas) => Json::from(HIDDEN),
             Json::Object(members) => {
                 let declares_some = schemas.iter().any(|schema| declares_some(schema));
                 let shown = members.iter().map(|(name, value)| {
@@ -68,6 +73,23 @@ impl<'a> Redaction<'a> {
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
         }
+    }
+
+    /// Whether any member or item of a value may be marked.
+    fn is_secret_inside(&mut self, schemas: &[&'a Json]) -> bool {
+        let mut known = HashSet::new();
+        let mut open = schemas.to_vec();
+        while let Some(schema) = open.pop() {
+            let Some(combined) = self.document.combined(vec![schema], &mut self.steps) else { return true };
+            if combined.iter().any(|schema| is_marked(schema)) {
+                return true;
+            }
+            let below = combined.into_iter().filter_map(Json::as_object).flat_map(subschemas);
+            open.extend(
+                below.map(|inner| inner.schema).filter(|inner| known.insert(std::ptr::from_ref::<Json>(inner))),
+            );
+        }
+        false
     }
 
     fn step(&mut self) -> Option<()> {
@@ -152,6 +174,17 @@ mod tests {
             schema.without_secrets(&value).to_text(),
             r#"{"Key":"<redacted>","arguments":"<redacted>","open":1,"map":{"m":"o"},"free":{"f":"o"},"names":"<redacted>"}"#
         );
+    }
+
+    #[test]
+    fn e3_a_text_in_the_place_of_what_holds_a_secret_may_hold_it() {
+        let schema = schema(
+            r##"{"$defs":{"key":{"writeOnly":true}},"properties":{"o":{"type":"object","properties":{"key":{"$ref":"#/$defs/key"}}},
+                "list":{"items":{"anyOf":[{"type":"string"},{"properties":{"key":{"$ref":"#/$defs/key"}}}]}},
+                "open":{"type":"object","properties":{"x":{"type":"string"}}}}}"##,
+        );
+        let value = json(r#"{"o":"key=s3cret","list":"[{\"key\":\"s3cret\"}","open":"x=1"}"#);
+        assert_eq!(schema.without_secrets(&value).to_text(), r#"{"o":"<redacted>","list":"<redacted>","open":"x=1"}"#);
     }
 
     #[test]

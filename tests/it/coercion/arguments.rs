@@ -1,6 +1,6 @@
 //! What concerns all arguments together: a wrapper around them, their names, what is absent, and what a text has swallowed.
 
-use super::{converted, ops};
+use super::{converted, json, ops};
 use crate::stages::{Checked, check, check_as};
 
 #[test]
@@ -70,7 +70,7 @@ fn c6_defaults_are_filled_where_the_contract_says_so() {
     assert_eq!(arguments.to_text(), r#"{"o":{"x":null},"must":"m","limit":10}"#);
     assert_eq!(
         ops(&repairs),
-        ["drop_optional_absent /limit", "apply_default /o/x", "apply_default /must", "apply_default /limit"]
+        ["drop_optional_absent /limit", "apply_default /must", "apply_default /limit", "apply_default /o/x"]
     );
     assert!(check(schema, "{}").is_err(), "not unless it is asked for");
     let nullable = r#"{"type":"object","properties":{"limit":{"type":["integer","null"],"default":10}}}"#;
@@ -78,6 +78,13 @@ fn c6_defaults_are_filled_where_the_contract_says_so() {
         check_as(nullable, r#""defaults":true"#, r#"{"limit":null}"#).unwrap().arguments.to_text(),
         r#"{"limit":null}"#
     );
+    let nested = r#"{"type":"object","properties":{"o":{"type":"object","default":{"y":2.0},"properties":{"x":{"default":1},"y":{"type":"integer"}}}}}"#;
+    for arguments in ["{}", r#"{"o":{"x":1,"y":2}}"#] {
+        let Checked { arguments, .. } = check_as(nested, r#""defaults":true"#, arguments).unwrap();
+        assert_eq!(arguments.get("o").unwrap(), &json(r#"{"x":1,"y":2}"#), "what is filled in has its defaults, too");
+    }
+    let endless = r##"{"type":"object","$defs":{"o":{"type":"object","default":{},"properties":{"o":{"$ref":"#/$defs/o"}}}},"properties":{"o":{"$ref":"#/$defs/o"},"n":{"type":"integer"}}}"##;
+    assert_eq!(check_as(endless, r#""defaults":true"#, r#"{"n":1}"#).unwrap().arguments.to_text(), r#"{"n":1}"#);
     let breaking = r#"{"type":"object","maxProperties":1,"properties":{"a":{},"b":{"default":1}}}"#;
     assert_eq!(check_as(breaking, r#""defaults":true"#, r#"{"a":1}"#).unwrap().arguments.to_text(), r#"{"a":1}"#);
 }

@@ -87,18 +87,31 @@ fn schemas() -> impl Strategy<Value = Json> {
     })
 }
 
+/// What an object may say beside its properties: it may be closed, and more may be said under a condition.
+const REST: [&str; 8] = [
+    "{}",
+    "{}",
+    r#"{"additionalProperties":false}"#,
+    r#"{"additionalProperties":false}"#,
+    r#"{"unevaluatedProperties":false,"allOf":[{"properties":{"b":{"type":["integer","string"]}}}]}"#,
+    r#"{"unevaluatedProperties":{"type":"integer"},"anyOf":[{"properties":{"b":{"type":["string","null"]}}},{"required":["a"]}]}"#,
+    r#"{"if":{"properties":{"a":{"const":1}}},"then":{"properties":{"b":{"type":"integer"}}},"else":{"properties":{"b":{"type":"string"}}}}"#,
+    r##"{"$ref":"#/components/c"}"##,
+];
+
 fn objects(inner: impl Strategy<Value = Json>) -> impl Strategy<Value = Json> {
     let properties = prop::collection::vec((select(&NAMES[..]), inner), 0..4);
-    (properties, prop::collection::vec(select(&NAMES[..]), 0..2), any::<bool>()).prop_map(
-        |(properties, required, open)| {
+    (properties, prop::collection::vec(select(&NAMES[..]), 0..2), select(&REST[..])).prop_map(
+        |(properties, required, rest)| {
             let mut names: Vec<&str> = required;
             names.dedup();
-            Json::object([
+            let mut object = Json::object([
                 ("type", Json::from("object")),
                 ("properties", Json::object(properties)),
                 ("required", Json::Array(names.into_iter().map(Json::from).collect())),
-                ("additionalProperties", Json::from(open)),
-            ])
+            ]);
+            object.as_object_mut().unwrap().extend(json(rest).as_object().unwrap().clone());
+            object
         },
     )
 }
@@ -109,6 +122,9 @@ fn roots() -> impl Strategy<Value = Json> {
         let definitions =
             r#"{"n":{"type":"integer"},"o":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}}"#;
         root.as_object_mut().unwrap().insert("$defs".into(), json(definitions));
+        // No keyword that JSON Schema knows.
+        let components = r#"{"c":{"properties":{"b":{"type":["integer","string","null"],"minLength":1}}}}"#;
+        root.as_object_mut().unwrap().insert("components".into(), json(components));
         root
     })
 }
@@ -221,6 +237,27 @@ proptest! {
             prop_assert!(is_listed(&place, &repairs), "{} is not in {:?}", place, repairs);
         }
         prop_assert!(repairs.iter().all(|repair| !repair.lossy));
+    }
+
+    #[test]
+    fn c2_nothing_is_changed_that_could_have_stayed(schema in roots(), arguments in arguments()) {
+        let Some(Checked { arguments: after, repairs }) = checked(&schema, &arguments) else { return Ok(()) };
+        if repairs.iter().any(|repair| ["unwrap_envelope", "rename_key"].contains(&repair.op)) {
+            return Ok(());
+        }
+        let (proven, _) = Schema::compile(&schema, SchemaOptions::default()).unwrap();
+        let mut changed = Vec::new();
+        differences(&arguments, &after, &Pointer::root(), &mut changed);
+        for place in changed {
+            let mut before = (*after).clone();
+            let (above, name) = place.split_last().unwrap();
+            let sent = place.find(&arguments).unwrap().clone();
+            match above.find_mut(&mut before).unwrap() {
+                Json::Object(members) => drop(members.insert(name.into(), sent)),
+                items => *Pointer::root().join(name).find_mut(items).unwrap() = sent,
+            }
+            prop_assert!(!proven.is_valid(&before), "{} could have stayed: {}", place, before.to_text());
+        }
     }
 
     #[test]
