@@ -10,9 +10,9 @@ from toolbooth.v1 import execution_pb2 as wire
 from toolbooth.v1 import types_pb2 as types
 from toolbooth.v1.execution_pb2_grpc import ToolExecutionServiceStub
 
-# In place of a model, what one may say. The first call has a text where a number belongs: it is refused, and never runs.
+# In place of a model, what one may say. The first call has a word where a number belongs: it is refused, and never runs.
 RESPONSES = [
-    ("add", '{"a": "19", "b": 23}'),
+    ("add", '{"a": "nineteen", "b": 23}'),
     ("add", '{"a": 19, "b": 23}'),
     ("submit_sum", '{"sum": 42}'),
 ]

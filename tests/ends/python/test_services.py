@@ -40,7 +40,7 @@ SERVICE = "toolbooth.v1.ToolExecutionService"
 def test_a_batch_without_a_stream_is_executed(client: Client):
     calls = [
         call("c0", "word_count", {"text": "one two three"}),
-        call("c1", "echo", {"text": 1}),
+        call("c1", "echo", {"text": [1, 2]}),
         call("c2", "add", {"a": 1, "b": 2}),
     ]
     request = ExecuteBatchRequest(open=Open(run_id="unary"), batch_id="b1", batch=Batch(calls=calls))
@@ -56,13 +56,20 @@ def test_a_batch_without_a_stream_is_executed(client: Client):
 
 
 def test_calls_are_validated_and_not_executed(client: Client):
-    calls = [call("c0", "read_file", {"filePath": "a.txt"}), call("c1", "add", {"a": 1, "b": "2"})]
-    good, bad = client.call("Validate", ValidateRequest(calls=calls)).validations
+    calls = [
+        call("c0", "read_file", {"filePath": "a.txt"}),
+        call("c1", "add", {"a": 1, "b": "two"}),
+        call("c2", "functions.add", {"a": 1, "b": "2"}),
+    ]
+    good, bad, converted = client.call("Validate", ValidateRequest(calls=calls)).validations
     assert (good.index, good.valid, good.arguments) == (0, True, b'{"path":"a.txt"}')
     assert [repair.op for repair in good.repairs] == ["rename_key"]
     assert (bad.call_id, bad.valid, bad.arguments) == ("c1", False, b"")
     [violation] = bad.error.violations
     assert (violation.instance_path, violation.keyword, violation.actual_kind) == ("/b", "type", "string")
+    assert (converted.valid, converted.arguments) == (True, b'{"a":1,"b":2}')
+    repairs = [(repair.target, repair.path, repair.op) for repair in converted.repairs]
+    assert repairs == [("name", "", "strip_prefix"), ("arguments", "/b", "string_to_number")]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ for (const listener of LISTENERS) {
   describe(`a host over ${listener}`, () => {
     it("needs no stream for what asks nothing of it", async () => {
       const client = connect(booth.targets[listener]);
-      const calls = [call("c0", "echo", { text: "hi" }), call("c1", "echo", { text: 1 })];
+      const calls = [call("c0", "echo", { text: "hi" }), call("c1", "echo", { text: [1, 2] })];
       const request = { open: { runId: "unary" }, batchId: "b1", batch: { calls } };
       const executed = await answer<ExecuteBatchResponse__Output>((done) => client.executeBatch(request, deadline(), done));
       assert.deepEqual([executed.runId, executed.batchId], ["unary", "b1"]);
