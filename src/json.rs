@@ -149,7 +149,7 @@ impl Json {
 
     /// Compact JSON text: nothing between tokens, keys in their order, numbers as they were spelled.
     pub fn to_text(&self) -> String {
-        print::compact(self, print::Style::Exact)
+        print::compact(self)
     }
 
     /// JSON text with two spaces of indentation, for people and models.
@@ -162,9 +162,10 @@ impl Json {
         print::pretty_lines(self, max_bytes, print::Style::Exact)
     }
 
-    /// Compact text as `JSON.stringify(value)` prints it.
-    pub fn to_javascript_text(&self) -> String {
-        print::compact(self, print::Style::JavaScript)
+    /// The beginning of the compact text as `JSON.stringify(value)` prints it, of which the same holds as of
+    /// [`to_text_start`](Self::to_text_start).
+    pub fn to_javascript_start(&self, max_bytes: usize) -> String {
+        print::compact_start(self, max_bytes, print::Style::JavaScript)
     }
 
     /// The same lines as `JSON.stringify(value, null, 2)` prints them: numbers in JavaScript's spelling, and fewer escapes.
@@ -174,7 +175,7 @@ impl Json {
 
     /// The compact text, if it has no more bytes than this; else its beginning, which is right up to there and a little longer.
     pub fn to_text_start(&self, max_bytes: usize) -> String {
-        print::compact_start(self, max_bytes)
+        print::compact_start(self, max_bytes, print::Style::Exact)
     }
 
     /// Compact text that is the same for equal values: keys sorted, numbers in one spelling (rule S4).

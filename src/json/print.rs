@@ -24,16 +24,14 @@ pub(super) enum Style {
 const WHOLE: Print = Print { max_bytes: usize::MAX, style: Style::Exact };
 
 /// Compact text.
-pub(super) fn compact(value: &Json, style: Style) -> String {
-    let mut out = String::new();
-    write_compact(&mut out, value, Print { style, ..WHOLE });
-    out
+pub(super) fn compact(value: &Json) -> String {
+    compact_start(value, usize::MAX, Style::Exact)
 }
 
 /// The beginning of the compact text, which is not made further than that.
-pub(super) fn compact_start(value: &Json, max_bytes: usize) -> String {
+pub(super) fn compact_start(value: &Json, max_bytes: usize, style: Style) -> String {
     let mut out = String::new();
-    write_compact(&mut out, value, Print { max_bytes, ..WHOLE });
+    write_compact(&mut out, value, Print { max_bytes, style });
     out
 }
 
@@ -270,7 +268,7 @@ mod tests {
         let (text, more) = value.to_javascript_lines(1_000);
         assert_eq!(text, "{\n  \"a\": [\n    1,\n    1e+21,\n    \"\u{2028}\\u0007\"\n  ]\n}");
         assert_eq!(more, 0);
-        assert_eq!(value.to_javascript_text(), "{\"a\":[1,1e+21,\"\u{2028}\\u0007\"]}");
+        assert_eq!(value.to_javascript_start(1_000), "{\"a\":[1,1e+21,\"\u{2028}\\u0007\"]}");
     }
 
     #[test]

@@ -76,11 +76,16 @@ fn leads_to(called: &str, name: &str) -> Option<&'static str> {
 
 /// Whether two names differ at most in case and `-_.`.
 pub(super) fn is_same_name(left: &str, right: &str) -> bool {
-    let letters = |name| -> Box<dyn Iterator<Item = char> + '_> {
-        let name: &str = name;
-        Box::new(name.chars().filter(|letter| !matches!(letter, '-' | '_' | '.')).flat_map(char::to_lowercase))
-    };
-    letters(left).eq(letters(right))
+    letters_of(left).eq(letters_of(right))
+}
+
+/// What is the same for names that differ at most in case and `-_.`.
+pub(super) fn letters(name: &str) -> String {
+    letters_of(name).collect()
+}
+
+fn letters_of(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|letter| !matches!(letter, '-' | '_' | '.')).flat_map(char::to_lowercase)
 }
 
 fn repair(op: &'static str, from: &str, to: &str) -> Repair {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::{
     ABSENT, Coercion, Trail,
     applying::{Applying, Spot, declared_names, is_declared, is_required, of_item},
@@ -11,7 +13,7 @@ use super::{
 use crate::{
     json::{Json, Object, Pointer},
     refusal::Repair,
-    tools::resolve::is_same_name,
+    tools::resolve::letters,
 };
 
 /// Times that a value is converted because other schemas apply to what came of it.
@@ -119,20 +121,26 @@ fn rename(applying: &Applying<'_>, members: &mut Object, trail: &Trail<'_>, repa
     }
     let undeclared = members.keys().filter(|name| !is_declared(&applying.keywords, name));
     let undeclared: Vec<Arc<str>> = undeclared.map(Arc::clone).collect();
-    for name in &undeclared {
-        let is_alone = undeclared.iter().filter(|other| is_same_name(other, name)).count() == 1;
-        let Some(declared) = meant(applying, members, name).filter(|_| is_alone) else { continue };
+    if undeclared.is_empty() {
+        return;
+    }
+    let absent = declared_names(&applying.keywords).filter(|name| !members.contains_key(&***name));
+    let (sent, meant) = (alike(undeclared.iter()), alike(absent));
+    for (letters, name) in sent.into_iter().filter_map(|(letters, name)| Some((letters, name?))) {
+        let Some(Some(declared)) = meant.get(&letters) else { continue };
         let Some((position, _, value)) = members.shift_remove_full(name) else { continue };
-        let [from, to] = [name, &declared].map(|name| Pointer::root().join(name).to_string());
-        repairs.push(Repair::of_arguments(trail.pointer().join(&declared), "rename_key", from, to));
-        members.shift_insert(position, declared, value);
+        let [from, to] = [name, declared].map(|name| Pointer::root().join(name).to_string());
+        repairs.push(Repair::of_arguments(trail.pointer().join(declared), "rename_key", from, to));
+        members.shift_insert(position, Arc::clone(declared), value);
     }
 }
 
-/// The one declared and absent name that is nearly this one.
-fn meant(applying: &Applying<'_>, members: &Object, name: &str) -> Option<Arc<str>> {
-    let is_meant = |declared: &&Arc<str>| !members.contains_key(&***declared) && is_same_name(declared, name);
-    let mut same = declared_names(&applying.keywords).filter(is_meant);
-    let first = same.next()?;
-    same.all(|other| other == first).then(|| Arc::clone(first))
+/// Names by their letters, in order; `None` where different names have the same.
+fn alike<'n>(names: impl Iterator<Item = &'n Arc<str>>) -> IndexMap<String, Option<&'n Arc<str>>> {
+    let mut found = IndexMap::new();
+    for name in names {
+        let only = found.entry(letters(name)).or_insert(Some(name));
+        *only = only.filter(|known| *known == name);
+    }
+    found
 }

@@ -2,6 +2,7 @@
 
 use super::said;
 use crate::{
+    excerpt::beginning,
     json::{Json, Number, Object},
     refusal::Violation,
     tools::schema::{
@@ -14,6 +15,8 @@ use crate::{
 
 /// Choices that are listed.
 const MAX_CHOICES: usize = 20;
+/// Bytes of a value, a pattern or a format of the schema that are repeated.
+const MAX_REPEATED: usize = 4 << 10;
 
 /// The violation of `type`, if there is one.
 pub(super) fn wrong_type(keywords: &Object, spot: &Spot<'_>) -> Option<Violation> {
@@ -34,13 +37,13 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
         && walk.steps.take_for(choices.len())
         && !choices.contains(spot.value)
     {
-        found.push(said(spot, "enum", format!("expected one of {}", listed(choices))));
+        found.push(told(walk, spot, "enum", format!("expected one of {}", listed(choices))));
     }
     if let Some(only) = keywords.get("const")
         && walk.schema.dialect >= Dialect::Draft6
         && only != spot.value
     {
-        found.push(said(spot, "const", format!("expected {}", only.to_javascript_text())));
+        found.push(told(walk, spot, "const", format!("expected {}", text(only))));
     }
     match spot.value {
         Json::String(text) => texts(walk, keywords, text, spot, found),
@@ -49,9 +52,22 @@ pub(super) fn check<'a>(walk: &mut Walk<'a>, keywords: &'a Object, spot: &Spot<'
     }
 }
 
+/// A violation whose words repeat some of the schema: long ones cost steps.
+fn told(walk: &Walk<'_>, spot: &Spot<'_>, keyword: &'static str, message: String) -> Violation {
+    // There is one more than can be paid for.
+    let _is_paid = walk.steps.take_for(message.len());
+    said(spot, keyword, message)
+}
+
+/// A value of the schema. Nothing is shortened that a reader could want to see whole; what is longer is said for each of many
+/// items, and costs for each.
+fn text(value: &Json) -> String {
+    beginning(&value.to_javascript_start(MAX_REPEATED), MAX_REPEATED).to_owned()
+}
+
 /// Choices in brackets; those that are too many are counted.
 pub(super) fn listed(choices: &[Json]) -> String {
-    let shown: Vec<String> = choices.iter().take(MAX_CHOICES).map(Json::to_javascript_text).collect();
+    let shown: Vec<String> = choices.iter().take(MAX_CHOICES).map(text).collect();
     match choices.len() - shown.len() {
         0 => format!("[{}]", shown.join(",")),
         more => format!("[{}, ... and {more} more]", shown.join(",")),
@@ -63,19 +79,20 @@ fn texts<'a>(walk: &mut Walk<'a>, keywords: &'a Object, text: &str, spot: &Spot<
     if let Some(pattern) = keywords.get("pattern")
         && !walk.keyword_accepts("pattern", pattern, spot.value)
     {
-        let expected = format!("expected to match {}", pattern.as_str().unwrap_or_default());
+        let expected = format!("expected to match {}", beginning(pattern.as_str().unwrap_or_default(), MAX_REPEATED));
         if walk.gave_up(pattern, spot.value) {
             found.undecided = true;
             let message = format!("could not be checked within the limit of steps; {expected}");
             found.push(spot.violation("pattern", message, expected));
         } else {
-            found.push(said(spot, "pattern", expected));
+            found.push(told(walk, spot, "pattern", expected));
         }
     }
     if let Some(format) = keywords.get("format")
         && !walk.keyword_accepts("format", format, spot.value)
     {
-        found.push(said(spot, "format", format!("expected format {}", format.as_str().unwrap_or_default())));
+        let expected = format!("expected format {}", beginning(format.as_str().unwrap_or_default(), MAX_REPEATED));
+        found.push(told(walk, spot, "format", expected));
     }
 }
 
