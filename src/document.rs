@@ -152,7 +152,7 @@ impl Marked {
         let (mut value, mut lines) = (&self.value, &self.lines);
         for step in path.steps() {
             let below = match value {
-                Json::Object(members) => members.get_full(step.as_str()).map(|(index, _, member)| (index, member)),
+                Json::Object(members) => members.get_full(step).map(|(index, _, member)| (index, member)),
                 Json::Array(items) => step.parse::<usize>().ok().and_then(|index| Some((index, items.get(index)?))),
                 Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
             };

@@ -162,6 +162,11 @@ impl Json {
         print::pretty_lines(self, max_bytes, print::Style::Exact)
     }
 
+    /// The same with other texts in the place of some, of keys and values alike.
+    pub fn to_pretty_lines_with(&self, max_bytes: usize, other: fn(&str) -> Option<String>) -> (String, usize) {
+        print::pretty_lines(self, max_bytes, print::Style::With(other))
+    }
+
     /// The beginning of the compact text as `JSON.stringify(value)` prints it, of which the same holds as of
     /// [`to_text_start`](Self::to_text_start).
     pub fn to_javascript_start(&self, max_bytes: usize) -> String {

@@ -12,13 +12,15 @@ struct Print {
     style: Style,
 }
 
-/// Two ways to write the same value.
+/// Ways to write the same value.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     /// Numbers as they were spelled, and nothing that a reader could take for the end of a line.
     Exact,
     /// What `JSON.stringify` writes, but with all digits of a number.
     JavaScript,
+    /// Exact, but for texts in whose place this puts another one.
+    With(fn(&str) -> Option<String>),
 }
 
 const WHOLE: Print = Print { max_bytes: usize::MAX, style: Style::Exact };
@@ -87,7 +89,7 @@ fn write_compact(out: &mut String, value: &Json, print: Print) {
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => match print.style {
-            Style::Exact => write_scalar(out, value, print, Number::write_to),
+            Style::Exact | Style::With(_) => write_scalar(out, value, print, Number::write_to),
             Style::JavaScript => {
                 write_scalar(out, value, print, |out, number| out.push_str(&number.to_ecmascript()));
             }
@@ -190,6 +192,11 @@ fn write_scalar(out: &mut String, value: &Json, print: Print, spell: impl Fn(&mu
 
 /// A text that alone is longer than what is written is not written to its end.
 fn write_string(out: &mut String, text: &str, print: Print) {
+    if let Style::With(other) = print.style
+        && let Some(other) = other(text)
+    {
+        return write_string(out, &other, Print { style: Style::Exact, ..print });
+    }
     let mut rest = text.get(..text.floor_char_boundary(print.max_bytes)).unwrap_or(text);
     out.reserve(rest.len() + 2);
     out.push('"');
@@ -220,7 +227,7 @@ impl Style {
     fn escapes(self, letter: char) -> bool {
         match letter {
             '"' | '\\' | ..' ' => true,
-            '\u{85}' | '\u{2028}' | '\u{2029}' => matches!(self, Self::Exact),
+            '\u{85}' | '\u{2028}' | '\u{2029}' => !matches!(self, Self::JavaScript),
             _ => false,
         }
     }

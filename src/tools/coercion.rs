@@ -53,7 +53,8 @@ impl<'a> Coercion<'a> {
     /// What was changed, if anything was. A value that was too large to be looked through was changed in part, by nobody knows
     /// what: nothing of that is kept.
     fn into_repairs(self) -> Option<Vec<Repair>> {
-        (!self.repairs.is_empty() && !self.budget.is_spent()).then_some(self.repairs)
+        let is_whole = !self.budget.is_spent() && !self.judge.gave_up();
+        (!self.repairs.is_empty() && is_whole).then_some(self.repairs)
     }
 
     /// Whether the value satisfies all of these schemas.

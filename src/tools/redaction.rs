@@ -3,6 +3,8 @@
 //! A value is hidden in its place, and what is said about it, too: the schema may name it. A name that nothing declares may be a
 //! secret's in another spelling, or a wrapper around one; where there are secrets, what stands under it is hidden, too.
 
+use std::borrow::Cow;
+
 use super::{Explanation, HIDDEN, Tool};
 use crate::{
     json::{Json, ParseError, ParseErrorKind, Pointer},
@@ -15,9 +17,9 @@ const WITHOUT_VALUES: [&str; 8] =
 
 impl Tool {
     /// The arguments without what must not be shown.
-    pub fn without_secrets(&self, arguments: &Json) -> Json {
+    pub fn without_secrets<'a>(&self, arguments: &'a Json) -> Cow<'a, Json> {
         if !self.has_secrets() {
-            return arguments.clone();
+            return Cow::Borrowed(arguments);
         }
         let mut shown = self.input.without_secrets(arguments);
         for place in &self.arguments.sensitive {
@@ -25,7 +27,7 @@ impl Tool {
                 *secret = Json::from(HIDDEN);
             }
         }
-        shown
+        Cow::Owned(shown)
     }
 
     /// What is wrong with these arguments, without what must not be shown.
@@ -74,7 +76,7 @@ fn without_words(violation: Violation) -> Violation {
 /// The value on the way to a place, or in it, that is not shown.
 fn hidden_on_the_way<'a>(path: &Pointer, arguments: &'a Json, shown: &Json) -> Option<(Pointer, &'a Json)> {
     let (mut value, mut shown, mut place) = (arguments, shown, Pointer::root());
-    let mut steps = path.steps().iter();
+    let mut steps = path.steps().into_iter();
     loop {
         let is_hidden = shown.as_str() == Some(HIDDEN) && value != shown;
         if is_hidden {

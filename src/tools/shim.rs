@@ -148,7 +148,7 @@ impl Shim {
 
     /// Whether a step takes something out of the argument of that name.
     pub fn speaks_of(&self, name: &str) -> bool {
-        let starts = |place: &Pointer| place.steps().first().is_some_and(|first| first == name);
+        let starts = |place: &Pointer| place.steps().first().is_some_and(|first| *first == name);
         self.0.iter().any(|change| match change {
             Change::Move { from, .. } => starts(from),
             Change::Wrap { at } | Change::Unwrap { at, .. } | Change::Drop { at } => starts(at),
@@ -210,8 +210,8 @@ impl Change {
 
 fn place(keys: [&'static str; 2], text: &str) -> Result<Pointer, Wrong> {
     match Pointer::parse(text) {
-        Some(pointer) if pointer.steps().len() > MAX_POINTER => {
-            let (shown, steps) = (excerpt(text), pointer.steps().len());
+        Some(pointer) if pointer.len() > MAX_POINTER => {
+            let (shown, steps) = (excerpt(text), pointer.len());
             Err((
                 keys,
                 format!("`{shown}` has {steps} steps, of at most {MAX_POINTER}: name a place nearer to the root"),

@@ -1,10 +1,10 @@
 //! The error that a model reads when its arguments break the schema: the layout of rule E1.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use super::{MAX_SHOWN, on_one_line, quoted};
 use crate::{
-    json::{Json, Object},
+    json::Json,
     refusal::Violation,
     tools::{Explanation, Received, Tool},
 };
@@ -34,7 +34,7 @@ pub fn invalid_arguments(tool: &Tool, explanation: &Explanation, received: &Json
             // What is wrong comes first; of what was received there is what fits below a blank line and a title.
             let (left, bytes_left) =
                 (MAX_LINES.saturating_sub(lines.len() + 2), MAX_BYTES.saturating_sub(used + WORDS));
-            first_lines(shorten(&shown()).to_pretty_lines(bytes_left), left)
+            first_lines(shown().to_pretty_lines_with(bytes_left, shortened), left)
         }
     };
     let block = block.map(|block| format!("\n\nReceived arguments:\n{block}"));
@@ -81,17 +81,17 @@ fn line(violation: &Violation) -> String {
 
 /// The property's own path in dotted form; `root` for the whole.
 fn dotted(violation: &Violation) -> String {
-    let steps = violation.path.steps().iter().chain(&violation.property);
-    let steps: Vec<String> = steps.map(|step| on_one_line(step)).collect();
+    let steps = violation.path.steps().into_iter().chain(violation.property.as_deref());
+    let steps: Vec<String> = steps.map(on_one_line).collect();
     if steps.is_empty() { "root".to_owned() } else { steps.join(".") }
 }
 
 /// What was received, without what must not be shown. A secret is known by its new name and place only: if there is one, and
 /// the shim changed something, what the shim made is shown instead.
-pub(super) fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> Json {
-    if received != prepared {
+pub(super) fn without_secrets<'a>(tool: &Tool, received: &'a Json, prepared: &'a Json) -> Cow<'a, Json> {
+    if tool.has_secrets() && received != prepared {
         let reshaped = tool.without_secrets(prepared);
-        if reshaped != *prepared {
+        if *reshaped != *prepared {
             return reshaped;
         }
     }
@@ -99,19 +99,8 @@ pub(super) fn without_secrets(tool: &Tool, received: &Json, prepared: &Json) -> 
 }
 
 /// Long strings by their length, never by their beginning; long keys alike.
-fn shorten(value: &Json) -> Json {
-    match value {
-        Json::String(text) if text.chars().count() > MAX_SHOWN => Json::from(on_one_line(text).as_str()),
-        Json::Array(items) => Json::Array(items.iter().map(shorten).collect()),
-        Json::Object(members) => {
-            let shown = members.iter().map(|(name, value)| {
-                let name = if name.chars().count() > MAX_SHOWN { on_one_line(name).into() } else { Arc::clone(name) };
-                (name, shorten(value))
-            });
-            shown.collect::<Object>().into()
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
-    }
+fn shortened(text: &str) -> Option<String> {
+    (text.chars().count() > MAX_SHOWN).then(|| on_one_line(text))
 }
 
 /// As many whole lines as fit; the rest is counted. `None`: that would say nothing.

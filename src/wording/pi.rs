@@ -41,7 +41,7 @@ pub fn malformed_arguments_as_pi(tool: &Tool, problem: &str, sent: &[u8]) -> Str
 }
 
 fn line(violation: &Violation) -> String {
-    let steps: Vec<&str> = violation.path.steps().iter().chain(&violation.property).map(String::as_str).collect();
+    let steps: Vec<&str> = violation.path.steps().into_iter().chain(violation.property.as_deref()).collect();
     let path = if steps.is_empty() { "root".to_owned() } else { steps.join(".") };
     format!("  - {path}: {}", violation.message)
 }

@@ -46,7 +46,11 @@ fn converted_by(schema: &Compiled, value: &Json) -> Option<(Json, Vec<Repair>)> 
         converted = next.or(converted);
     }
     // Half of a conversion would be one that nobody knows.
-    if conversion.budget.is_spent() { None } else { Some((converted?, conversion.repairs)) }
+    if conversion.budget.is_spent() || conversion.judge.gave_up() {
+        None
+    } else {
+        Some((converted?, conversion.repairs))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

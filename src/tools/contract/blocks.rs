@@ -86,7 +86,7 @@ pub(super) fn acceptance(
 pub(super) fn check_key(accept: &Accept, input: &Json, remarks: &mut Remarks<'_>) {
     let OncePer::Argument(place) = &accept.once_per else { return };
     let required = input.get("required").and_then(Json::as_array).unwrap_or_default();
-    if place.steps().first().is_some_and(|name| !required.contains(&Json::from(name.as_str()))) {
+    if place.steps().first().is_some_and(|name| !required.contains(&Json::from(*name))) {
         let message = format!(
             "`{}` may be missing, and all submissions without it share one key: make it required",
             place.dotted()

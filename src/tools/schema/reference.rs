@@ -110,12 +110,12 @@ impl Names {
     /// The innermost part that a place is in.
     fn part_of(&self, place: &Pointer) -> Option<&Part> {
         let around = self.parts.iter().filter(|part| place.is_within(&part.place));
-        around.max_by_key(|part| part.place.steps().len())
+        around.max_by_key(|part| part.place.len())
     }
 
     fn part_of_mut(&mut self, place: &Pointer) -> Option<&mut Part> {
         let around = self.parts.iter_mut().filter(|part| place.is_within(&part.place));
-        around.max_by_key(|part| part.place.steps().len())
+        around.max_by_key(|part| part.place.len())
     }
 
     /// Whether an address without fragment is the document's own, written in full or relative to itself.

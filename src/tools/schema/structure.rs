@@ -103,7 +103,7 @@ impl<'p> Place<'p> {
 
     /// Whether it is the place of the whole.
     pub(in crate::tools) fn is_root(self) -> bool {
-        matches!(self, Self::At(pointer) if pointer.steps().is_empty())
+        matches!(self, Self::At(pointer) if pointer.is_empty())
     }
 
     /// The name of the property that is declared there.

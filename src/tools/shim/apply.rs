@@ -103,7 +103,7 @@ fn unwrap(at: &Pointer, parent: &Pointer, shaped: &mut Cow<'_, Json>, repairs: &
 
 /// Whether the value may be put there: a few steps that each go down a little could make any depth.
 fn fits(value: &Json, at: &Pointer) -> Applied {
-    match MAX_DEPTH.checked_sub(at.steps().len()) {
+    match MAX_DEPTH.checked_sub(at.len()) {
         Some(left) if !value.is_deeper_than(left) => Ok(()),
         _ => Err(Box::new(ShimConflict::TooDeep { at: at.clone() })),
     }
@@ -132,7 +132,7 @@ fn reachable(at: &Pointer, value: &Json) -> bool {
     for step in at.steps() {
         match value {
             None => return true,
-            Some(Json::Object(members)) => value = members.get(step.as_str()),
+            Some(Json::Object(members)) => value = members.get(step),
             Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_)) => return false,
         }
     }
@@ -145,7 +145,7 @@ fn make_way(value: &mut Json, at: &Pointer) {
     let mut value = value;
     for step in parent.steps() {
         let Some(members) = value.as_object_mut() else { return };
-        value = members.entry(step.as_str().into()).or_insert_with(Json::empty_object);
+        value = members.entry(step.into()).or_insert_with(Json::empty_object);
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         let arguments = json(arguments);
         let (shaped, repairs) = shim.apply(&arguments).map_err(|conflict| match *conflict {
             ShimConflict::Differ { from, to } => format!("{from} {to}"),
-            ShimConflict::TooDeep { at } => format!("too deep: {} steps", at.steps().len()),
+            ShimConflict::TooDeep { at } => format!("too deep: {} steps", at.len()),
         })?;
         assert_eq!(matches!(shaped, Cow::Borrowed(_)), repairs.is_empty(), "borrows if and only if nothing changed");
         let repairs = repairs

@@ -127,12 +127,13 @@ impl Moved {
             return place;
         }
         let mut authored = Pointer::root();
-        let mut steps = place.steps();
+        let steps = place.steps();
+        let mut steps = steps.as_slice();
         while let [step, rest @ ..] = steps {
             steps = match steps {
                 [any_of, first, moved, ..]
-                    if [any_of.as_str(), first] == BESIDE_NULL
-                        && COMBINED.contains(&moved.as_str())
+                    if [*any_of, *first] == BESIDE_NULL
+                        && COMBINED.contains(moved)
                         && self.schemas.contains(&authored) =>
                 {
                     authored = authored.join(moved);
