@@ -268,8 +268,8 @@ fn schemas() -> Vec<Pair> {
         ),
         pair("a schema of five thousand levels", property(&nested(5_000, r#"{"not":"#, "true", "}")), value("1")),
         pair(
-            "a schema of a hundred levels of arrays",
-            property(&nested(100, r#"{"items":"#, r#"{"type":"object"}"#, "}")),
+            "a schema of sixty levels of arrays",
+            property(&nested(60, r#"{"items":"#, r#"{"type":"object"}"#, "}")),
             value(&nested(60, "[", "1", "]")),
         ),
         pair(
