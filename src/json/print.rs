@@ -12,11 +12,13 @@ struct Print {
     style: Style,
 }
 
-/// Two ways to write the same value.
-#[derive(Clone, Copy)]
+/// Ways to write the same value.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// Numbers as they were spelled, and nothing that a reader could take for the end of a line.
     Exact,
+    /// The same, and no control character at all: for models and people.
+    Shown,
     /// What `JSON.stringify` writes, but with all digits of a number.
     JavaScript,
 }
@@ -87,7 +89,7 @@ fn write_compact(out: &mut String, value: &Json, print: Print) {
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => match print.style {
-            Style::Exact => write_scalar(out, value, print, Number::write_to),
+            Style::Exact | Style::Shown => write_scalar(out, value, print, Number::write_to),
             Style::JavaScript => {
                 write_scalar(out, value, print, |out, number| out.push_str(&number.to_ecmascript()));
             }
@@ -210,9 +212,10 @@ fn write_string(out: &mut String, text: &str, print: Print) {
 
 /// Whether a character that begins with this byte may need an escape: quick to say no, which is nearly always the answer.
 fn may_need_escape(byte: u8) -> bool {
-    const FIRST_OF_85: u8 = 0xc2;
+    const DELETE: u8 = 0x7f;
+    const FIRST_OF_80: u8 = 0xc2;
     const FIRST_OF_2028: u8 = 0xe2;
-    matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_85 | FIRST_OF_2028)
+    matches!(byte, b'"' | b'\\' | ..b' ' | DELETE | FIRST_OF_80 | FIRST_OF_2028)
 }
 
 impl Style {
@@ -220,7 +223,8 @@ impl Style {
     fn escapes(self, letter: char) -> bool {
         match letter {
             '"' | '\\' | ..' ' => true,
-            '\u{85}' | '\u{2028}' | '\u{2029}' => matches!(self, Self::Exact),
+            '\u{85}' | '\u{2028}' | '\u{2029}' => self != Self::JavaScript,
+            '\u{7f}'..='\u{9f}' => self == Self::Shown,
             _ => false,
         }
     }
