@@ -159,7 +159,7 @@ impl Json {
 
     /// As many whole lines of the text for people and models as fit, and how many more there are.
     pub fn to_pretty_lines(&self, max_bytes: usize) -> (String, usize) {
-        print::pretty_lines(self, max_bytes, print::Style::Exact)
+        print::pretty_lines(self, max_bytes, print::Style::Shown)
     }
 
     /// The same with other texts in the place of some, of keys and values alike.

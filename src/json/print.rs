@@ -17,10 +17,12 @@ struct Print {
 pub(super) enum Style {
     /// Numbers as they were spelled, and nothing that a reader could take for the end of a line.
     Exact,
+    /// The same, and no control character at all: for models and people.
+    Shown,
+    /// The same, but for texts in whose place this puts another one.
+    With(fn(&str) -> Option<String>),
     /// What `JSON.stringify` writes, but with all digits of a number.
     JavaScript,
-    /// Exact, but for texts in whose place this puts another one.
-    With(fn(&str) -> Option<String>),
 }
 
 const WHOLE: Print = Print { max_bytes: usize::MAX, style: Style::Exact };
@@ -89,7 +91,7 @@ fn write_compact(out: &mut String, value: &Json, print: Print) {
             });
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => match print.style {
-            Style::Exact | Style::With(_) => write_scalar(out, value, print, Number::write_to),
+            Style::Exact | Style::Shown | Style::With(_) => write_scalar(out, value, print, Number::write_to),
             Style::JavaScript => {
                 write_scalar(out, value, print, |out, number| out.push_str(&number.to_ecmascript()));
             }
@@ -195,7 +197,7 @@ fn write_string(out: &mut String, text: &str, print: Print) {
     if let Style::With(other) = print.style
         && let Some(other) = other(text)
     {
-        return write_string(out, &other, Print { style: Style::Exact, ..print });
+        return write_string(out, &other, Print { style: Style::Shown, ..print });
     }
     let mut rest = text.get(..text.floor_char_boundary(print.max_bytes)).unwrap_or(text);
     out.reserve(rest.len() + 2);
@@ -217,9 +219,10 @@ fn write_string(out: &mut String, text: &str, print: Print) {
 
 /// Whether a character that begins with this byte may need an escape: quick to say no, which is nearly always the answer.
 fn may_need_escape(byte: u8) -> bool {
-    const FIRST_OF_85: u8 = 0xc2;
+    const DELETE: u8 = 0x7f;
+    const FIRST_OF_80: u8 = 0xc2;
     const FIRST_OF_2028: u8 = 0xe2;
-    matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_85 | FIRST_OF_2028)
+    matches!(byte, b'"' | b'\\' | ..b' ' | DELETE | FIRST_OF_80 | FIRST_OF_2028)
 }
 
 impl Style {
@@ -228,6 +231,7 @@ impl Style {
         match letter {
             '"' | '\\' | ..' ' => true,
             '\u{85}' | '\u{2028}' | '\u{2029}' => !matches!(self, Self::JavaScript),
+            '\u{7f}'..='\u{9f}' => matches!(self, Self::Shown | Self::With(_)),
             _ => false,
         }
     }

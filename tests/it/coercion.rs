@@ -181,6 +181,7 @@ fn c3_a_shape_changes_only_between_a_value_and_an_array_of_it() {
         (r#"{"type":"string"}"#, r#"["a","b"]"#, "", &[]),
         (r#"{"type":"string"}"#, r#"[["a"]]"#, "", &[]),
         (r#"{"type":"string"}"#, "[]", "", &[]),
+        (r#"{"items":{"type":"string","minLength":2}}"#, r#"["a"]"#, "", &[]),
     ]);
 }
 

@@ -51,6 +51,14 @@ fn e2_nothing_that_was_sent_can_forge_a_line() {
 }
 
 #[test]
+fn e2_no_control_character_is_shown() {
+    let contract = r#"{"name":"t","parameters":{"type":"object","properties":{"a":{"type":"integer"}}}}"#;
+    let read = text(contract, "{\"a\":\"x\u{7f}\u{9b}y\",\"k\u{7f}\":1}");
+    assert!(!read.contains(|letter: char| letter.is_control() && letter != '\n'), "{read:?}");
+    assert!(read.ends_with("\"a\": \"x\\u007f\\u009by\",\n  \"k\\u007f\": 1\n}"), "{read}");
+}
+
+#[test]
 fn e3_many_violations_are_counted_in_twenty_lines_and_leave_no_room_for_what_was_received() {
     let contract = r#"{"name":"t","parameters":{"type":"object","additionalProperties":{"type":"string"}}}"#;
     let sent = |count: usize| {

@@ -159,7 +159,8 @@ pub(super) const RESHAPINGS: [&str; 2] = ["wrap_in_array", "unwrap_single"];
 
 /// The reading in another shape: an array of one, or the one item of an array.
 pub(super) fn reshaping(asked: &Asked<'_>, value: &Json) -> Option<Candidate> {
-    if asked.takes(Kinds::of(value)) {
+    // What asks for no kind asks for no other shape.
+    if asked.kinds == Kinds::NONE || asked.takes(Kinds::of(value)) {
         return None;
     }
     match value {

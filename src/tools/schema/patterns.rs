@@ -1,8 +1,8 @@
 //! The patterns of a schema, and which of the two engines takes them (rule V3).
 
-use jsonschema::PatternOptions;
 use serde_json::json;
 
+use super::proven::Engine;
 use super::structure::{Place, each_subschema};
 use crate::{
     json::{Json, Object, Pointer},
@@ -27,16 +27,18 @@ pub(super) fn count(schema: &Json) -> usize {
     count
 }
 
+fn takes(engine: Engine, pattern: &str) -> bool {
+    engine.matching(jsonschema::options()).build(&json!({ "pattern": pattern })).is_ok()
+}
+
 /// Whether the engine takes the pattern that matches in linear time.
 pub(super) fn is_linear(pattern: &str) -> bool {
-    let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-    options.build(&json!({ "pattern": pattern })).is_ok()
+    takes(Engine::Linear, pattern)
 }
 
 /// Whether either engine takes the pattern.
 pub(super) fn is_pattern(pattern: &str) -> bool {
-    let backtracking = jsonschema::options().with_pattern_options(PatternOptions::fancy_regex());
-    is_linear(pattern) || backtracking.build(&json!({ "pattern": pattern })).is_ok()
+    is_linear(pattern) || takes(Engine::Backtracking, pattern)
 }
 
 /// Patterns that the linear-time engine refuses, each noted.

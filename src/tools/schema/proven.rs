@@ -20,6 +20,9 @@ use crate::{
     json::{Json, ParseLimits, Pointer, parse},
 };
 
+/// Bytes of one compiled pattern: a few letters can ask for megabytes, and take as long to compile (rule V3).
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+
 /// Steps that the backtracking engine may take for one match (rule V3).
 pub(super) const BACKTRACK_LIMIT: usize = 10_000;
 
@@ -64,16 +67,21 @@ pub(super) enum Engine {
 }
 
 /// How validators are built.
-pub(super) type Building<'i> = ValidationOptions<'i, std::sync::Arc<dyn jsonschema::Retrieve>, Exact>;
+pub(super) type Building<'i, F = Exact> = ValidationOptions<'i, std::sync::Arc<dyn jsonschema::Retrieve>, F>;
 
 impl Engine {
     /// How a validator is built whose patterns it matches.
     pub(super) fn building<'i>(self, dialect: Dialect, options: SchemaOptions) -> Building<'i> {
-        let building = dialect.options(options);
+        self.matching(dialect.options(options))
+    }
+
+    /// The same, with its patterns matched by this engine, within its limits.
+    pub(super) fn matching<'i, F: jsonschema::json::Json>(self, building: Building<'i, F>) -> Building<'i, F> {
         match self {
-            Self::Linear => building.with_pattern_options(PatternOptions::regex()),
+            Self::Linear => building.with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES)),
             Self::Backtracking => {
-                building.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+                let engine = PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT);
+                building.with_pattern_options(engine.size_limit(MAX_PATTERN_BYTES))
             }
         }
     }
