@@ -79,3 +79,8 @@ fn d_whole_check(bencher: Bencher<'_, '_>) {
 fn e_whole_check_of_an_invalid_call(bencher: Bencher<'_, '_>) {
     bench_check(bencher, VALID.replace(r#""priority":2"#, r#""priority":"high""#));
 }
+
+#[divan::bench]
+fn f_whole_check_of_a_number_sent_as_text(bencher: Bencher<'_, '_>) {
+    bench_check(bencher, VALID.replace(r#""priority":2"#, r#""priority":"2""#));
+}

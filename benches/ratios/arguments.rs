@@ -26,7 +26,7 @@ use super::{
 const MESSAGES: u32 = 1_000;
 const CALLS: u32 = 8;
 /// Checks of a round in this process.
-const CHECKS: u32 = 20_000;
+const CHECKS: u32 = 100_000;
 
 /// The tool of every benchmark, and one with a union of eight.
 const PLAIN: &str = "t0";
