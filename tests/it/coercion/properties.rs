@@ -252,9 +252,10 @@ proptest! {
             let mut before = (*after).clone();
             let (above, name) = place.split_last().unwrap();
             let sent = place.find(&arguments).unwrap().clone();
-            match above.find_mut(&mut before).unwrap() {
-                Json::Object(members) => drop(members.insert(name.into(), sent)),
-                items => *Pointer::root().join(name).find_mut(items).unwrap() = sent,
+            let above = above.find_mut(&mut before).unwrap();
+            match above.as_object_mut() {
+                Some(members) => drop(members.insert(name.into(), sent)),
+                None => *Pointer::root().join(name).find_mut(above).unwrap() = sent,
             }
             prop_assert!(!proven.is_valid(&before), "{} could have stayed: {}", place, before.to_text());
         }
