@@ -210,17 +210,17 @@ fn write_string(out: &mut String, text: &str, print: Print) {
 
 /// Whether a character that begins with this byte may need an escape: quick to say no, which is nearly always the answer.
 fn may_need_escape(byte: u8) -> bool {
-    const FIRST_OF_85: u8 = 0xc2;
+    const FIRST_OF_80_TO_BF: u8 = 0xc2;
     const FIRST_OF_2028: u8 = 0xe2;
-    matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_85 | FIRST_OF_2028)
+    matches!(byte, b'"' | b'\\' | ..b' ' | FIRST_OF_80_TO_BF | FIRST_OF_2028)
 }
 
 impl Style {
-    /// What JSON wants escaped; and the three characters that some readers take for the end of a line.
+    /// What JSON wants escaped; and what some readers take for the end of a line, or terminals for a command.
     fn escapes(self, letter: char) -> bool {
         match letter {
             '"' | '\\' | ..' ' => true,
-            '\u{85}' | '\u{2028}' | '\u{2029}' => matches!(self, Self::Exact),
+            '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => matches!(self, Self::Exact),
             _ => false,
         }
     }
@@ -252,6 +252,14 @@ mod tests {
     fn text_goes_through_unchanged() {
         let text = r#"{"z":1.50,"a":[18446744073709551617,-0,1e5,"é\n\u0001\"\\",null,true,{}]}"#;
         assert_eq!(value(text).to_text(), text);
+    }
+
+    #[test]
+    fn e2_what_ends_a_line_or_drives_a_terminal_is_escaped() {
+        let text = "\u{1b}\u{80}\u{85}\u{9b}\u{9f}\u{a0}\u{2028}\u{2029}\u{202f}";
+        let printed = "\"\\u001b\\u0080\\u0085\\u009b\\u009f\u{a0}\\u2028\\u2029\u{202f}\"";
+        assert_eq!(super::Json::from(text).to_text(), printed);
+        assert_eq!(value(printed), super::Json::from(text));
     }
 
     #[test]
