@@ -6,21 +6,19 @@
 pub(crate) mod pairs;
 
 use std::{
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use toolbooth::{
-    call::ToolCall,
-    executors::Executors,
-    json::{Json, ParseLimits},
-    pipeline::{self, Scope},
+    json::Json,
+    pipeline,
     refusal::Refusal,
     result::Trace,
-    tools::{LoadOptions, Profile, STACK_BYTES, Schema, SchemaOptions, load_document},
+    tools::{Profile, STACK_BYTES, Schema, SchemaOptions},
 };
 
+use crate::stages::{call, scope};
 use pairs::Pair;
 
 /// Generous: each took minutes, or the stack, before it was bounded.
@@ -29,20 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Loads the tool and calls it; what came of it, and how long both took.
 fn play(pair: &Pair, profile: Profile) -> (Result<(), Box<Refusal>>, [Duration; 2]) {
     let contract = format!(r#"{{"name":"t","parameters":{},"execute":{{"echo":{{}}}}}}"#, pair.schema);
-    let load = LoadOptions { profile, ..LoadOptions::default() };
     let start = Instant::now();
-    let loaded = load_document(contract.as_bytes(), &load);
+    let scope = scope(&contract, profile);
     let loading = start.elapsed();
-    let scope = Scope {
-        catalog: loaded.catalog,
-        executor: Arc::new(Executors::new(std::collections::BTreeMap::new())),
-        hooks: Vec::new(),
-        context: Arc::new(Json::empty_object()),
-        parse_limits: ParseLimits::default(),
-        profile,
-    };
-    let arguments = pair.arguments.clone().into();
-    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
+    let call = call(pair.arguments.as_bytes());
     let start = Instant::now();
     let outcome = pipeline::check(&scope, &call, &mut Trace::default()).map(drop);
     (outcome, [loading, start.elapsed()])

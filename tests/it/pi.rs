@@ -3,21 +3,17 @@
 mod bounds;
 mod texts;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, fs};
 
 use toolbooth::{
-    call::ToolCall,
-    executors::Executors,
     json::{Json, ParseLimits, parse},
-    pipeline::{self, Scope},
+    pipeline,
     refusal::{Refusal, Repair, Violation},
     result::Trace,
-    tools::{LoadOptions, Profile, Schema, SchemaOptions, load_document},
+    tools::{Profile, Schema, SchemaOptions},
 };
+
+use crate::stages::{self, scope};
 
 /// What became of a call.
 struct Outcome {
@@ -27,17 +23,7 @@ struct Outcome {
 
 /// A call to the tool `t` of a contract.
 fn call(contract: &Json, arguments: &[u8]) -> Outcome {
-    let load = LoadOptions { profile: Profile::Pi, ..LoadOptions::default() };
-    let scope = Scope {
-        catalog: load_document(contract.to_text().as_bytes(), &load).catalog,
-        executor: Arc::new(Executors::new(BTreeMap::new())),
-        hooks: Vec::new(),
-        context: Arc::new(Json::empty_object()),
-        parse_limits: ParseLimits::default(),
-        profile: Profile::Pi,
-    };
-    let arguments = arguments.to_vec().into();
-    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
+    let (scope, call) = (scope(&contract.to_text(), Profile::Pi), stages::call(arguments));
     let mut trace = Trace::default();
     let refusal = pipeline::check(&scope, &call, &mut trace).err().map(|refusal| *refusal);
     Outcome { trace, refusal }

@@ -32,24 +32,34 @@ pub(crate) fn check_as(schema: &str, rules: &str, arguments: &str) -> Result<Che
 /// A scope with one tool, `t`.
 pub(crate) fn tool(schema: &str, rules: &str) -> Scope {
     let contract = format!(r#"{{"name":"t","parameters":{schema},"arguments":{{{rules}}},"execute":{{"echo":{{}}}}}}"#);
-    let loaded = load_document(contract.as_bytes(), &LoadOptions::default());
-    assert_eq!(loaded.catalog.served().count(), 1, "{schema}: {:?}", loaded.reports);
+    let scope = scope(&contract, Profile::default());
+    assert_eq!(scope.catalog.served().count(), 1, "{schema}");
+    scope
+}
+
+/// A scope with the tool of this contract, where this profile holds.
+pub(crate) fn scope(contract: &str, profile: Profile) -> Scope {
+    let load = LoadOptions { profile, ..LoadOptions::default() };
     Scope {
-        catalog: loaded.catalog,
+        catalog: load_document(contract.as_bytes(), &load).catalog,
         executor: Arc::new(Executors::new(BTreeMap::new())),
         hooks: Vec::new(),
         context: Arc::new(Json::empty_object()),
         parse_limits: ParseLimits::default(),
-        profile: Profile::default(),
+        profile,
     }
+}
+
+/// A call of the tool `t`.
+pub(crate) fn call(arguments: &[u8]) -> ToolCall {
+    let arguments = arguments.to_vec().into();
+    ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None }
 }
 
 /// Checks any bytes.
 pub(crate) fn check_bytes(scope: &Scope, arguments: &[u8]) -> Result<Checked, Box<Refusal>> {
-    let arguments = arguments.to_vec().into();
-    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
     let mut trace = Trace::default();
-    let valid = pipeline::check(scope, &call, &mut trace)?;
+    let valid = pipeline::check(scope, &call(arguments), &mut trace)?;
     assert_eq!(trace.arguments.as_ref(), Some(valid.value()));
     Ok(Checked { arguments: valid.value().clone(), repairs: trace.repairs })
 }

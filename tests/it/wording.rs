@@ -1,31 +1,13 @@
 //! What a model reads when its arguments are refused: short, complete, and not to be forged (rules E1 to E4).
 
-use std::sync::Arc;
+use toolbooth::{pipeline, refusal::Refusal, result::Trace, tools::Profile};
 
-use toolbooth::{
-    call::ToolCall,
-    executors::Executors,
-    json::{Json, ParseLimits},
-    pipeline::{self, Scope},
-    refusal::Refusal,
-    result::Trace,
-    tools::{LoadOptions, Profile, load_document},
-};
+use crate::stages::{call, scope};
 
 /// The refusal of a call to the tool `t` of a contract.
 fn refusal(contract: &str, arguments: &[u8]) -> Refusal {
-    let loaded = load_document(contract.as_bytes(), &LoadOptions::default());
-    let scope = Scope {
-        catalog: loaded.catalog,
-        executor: Arc::new(Executors::new(std::collections::BTreeMap::new())),
-        hooks: Vec::new(),
-        context: Arc::new(Json::empty_object()),
-        parse_limits: ParseLimits::default(),
-        profile: Profile::Strict,
-    };
-    let arguments = arguments.to_vec().into();
-    let call = ToolCall { index: 0, id: "c".into(), name: "t".into(), arguments, idempotency_key: None };
-    *pipeline::check(&scope, &call, &mut Trace::default()).expect_err("the call is refused")
+    let scope = scope(contract, Profile::Strict);
+    *pipeline::check(&scope, &call(arguments), &mut Trace::default()).expect_err("the call is refused")
 }
 
 fn text(contract: &str, arguments: &str) -> String {

@@ -76,7 +76,7 @@ impl Engine {
     }
 
     /// The same, with its patterns matched by this engine, within its limits.
-    pub(super) fn matching<'i, F: jsonschema::json::Json>(self, building: Building<'i, F>) -> Building<'i, F> {
+    pub(super) fn matching<F: jsonschema::json::Json>(self, building: Building<'_, F>) -> Building<'_, F> {
         match self {
             Self::Linear => building.with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES)),
             Self::Backtracking => {
