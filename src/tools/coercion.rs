@@ -57,9 +57,10 @@ impl<'a> Coercion<'a> {
         (!self.repairs.is_empty() && is_whole).then_some(self.repairs)
     }
 
-    /// Whether the value satisfies all of these schemas.
+    /// Whether the value satisfies all of these schemas. The last are the branches of unions: they refuse at less cost than the
+    /// unions around them.
     fn accepts(&mut self, schemas: &[&'a Json], value: &Json) -> bool {
-        schemas.iter().all(|schema| self.judge.accepts(schema, value))
+        schemas.iter().rev().all(|schema| self.judge.accepts(schema, value))
     }
 }
 

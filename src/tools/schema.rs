@@ -268,6 +268,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn v3_what_judges_the_same_value_again_and_again_is_refused() {
+        let fan = |levels: usize| {
+            let refers = |level| vec![format!(r##"{{"$ref":"#/$defs/d{level}"}}"##); 3].join(",");
+            let definitions: Vec<String> =
+                (0..levels).map(|level| format!(r#""d{level}":{{"allOf":[{}]}}"#, refers(level + 1))).collect();
+            format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d{levels}":{{"maximum":1}}}}}}"##, definitions.join(","))
+        };
+        assert!(schema(&fan(7)).is_valid(&json("1")));
+        assert_eq!(refusal(&fan(8)).0, "schema_too_large");
+        assert_eq!(refusal(&fan(19)).0, "schema_too_large");
+    }
+
+    #[test]
     fn v2_recursion_through_the_instance_is_no_cycle() {
         let tree = schema(r##"{"type":"object","properties":{"child":{"$ref":"#"}},"additionalProperties":false}"##);
         assert!(tree.is_valid(&json(r#"{"child":{"child":{}}}"#)));

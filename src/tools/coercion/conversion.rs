@@ -67,6 +67,11 @@ impl<'a> Asked<'a> {
         Self { kinds, offered: offered.or(kinds), texts, drop_empty: rules.drop_empty, limits: limits(rules, depth) }
     }
 
+    /// How many choices a text is compared with.
+    pub(super) fn choices(&self) -> usize {
+        self.texts.len()
+    }
+
     /// Whether the place takes values of this kind, and so has refused this one for another reason.
     fn takes(&self, kind: Kinds) -> bool {
         self.offered.has(kind)

@@ -9,6 +9,9 @@ use super::{
 };
 use crate::{json::Json, refusal::Repair};
 
+/// Comparisons of short texts that cost as much as a look at a value.
+const COMPARISONS: usize = 8;
+
 /// What may still be done to a value itself; what is in it is always looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allow {
@@ -107,7 +110,8 @@ impl<'a> Coercion<'a> {
     ) -> Readings {
         let mut found = Readings::default();
         let asked = Asked::of(&applying.keywords, spot.offered, self.rules, trail.depth());
-        let direct = if allow == Allow::Nothing { Vec::new() } else { conversion::conversions(&asked, value) };
+        let may_convert = allow != Allow::Nothing && self.budget.pay(asked.choices() / COMPARISONS);
+        let direct = if may_convert { conversion::conversions(&asked, value) } else { Vec::new() };
         for candidate in direct {
             let (speaks_for_itself, mut reading) = (candidate.speaks_for_itself, candidate.reading(value, trail));
             if self.try_reading(spot, &mut reading, trail, Allow::Nothing) {

@@ -110,13 +110,13 @@ impl<'a> Coercion<'a> {
 /// Gives an undeclared member of a closed object the one declared name that is the same but for case and `-_.`, and that is
 /// absent.
 fn rename(applying: &Applying<'_>, members: &mut Object, trail: &Trail<'_>, repairs: &mut Vec<Repair>) {
-    let is_closed = |keywords: &&Object| {
-        let rest = ["additionalProperties", "unevaluatedProperties"];
-        rest.iter().any(|keyword| keywords.get(*keyword) == Some(&Json::Bool(false)))
-    };
-    let has_patterns = applying.keywords.iter().any(|keywords| keywords.contains_key("patternProperties"));
+    let has = |keyword| applying.keywords.iter().any(|keywords| keywords.contains_key(keyword));
+    let closes = |keyword| applying.keywords.iter().any(|keywords| keywords.get(keyword) == Some(&Json::Bool(false)));
+    // Where what is not evaluated is forbidden, a branch that is not chosen yet may evaluate it, and so may what holds for the rest.
+    let is_all_evaluated = applying.union.is_some() || has("additionalProperties");
+    let is_closed = closes("additionalProperties") || (!is_all_evaluated && closes("unevaluatedProperties"));
     // A name that a pattern allows is nobody's misspelling.
-    if has_patterns || !applying.keywords.iter().any(is_closed) {
+    if has("patternProperties") || !is_closed {
         return;
     }
     let undeclared = members.keys().filter(|name| !is_declared(&applying.keywords, name));
@@ -126,12 +126,16 @@ fn rename(applying: &Applying<'_>, members: &mut Object, trail: &Trail<'_>, repa
     }
     let absent = declared_names(&applying.keywords).filter(|name| !members.contains_key(&***name));
     let (sent, meant) = (alike(undeclared.iter()), alike(absent));
-    for (letters, name) in sent.into_iter().filter_map(|(letters, name)| Some((letters, name?))) {
-        let Some(Some(declared)) = meant.get(&letters) else { continue };
-        let Some((position, _, value)) = members.shift_remove_full(name) else { continue };
+    let renamed = sent.into_iter().filter_map(|(letters, name)| Some((name?, (*meant.get(&letters)?)?)));
+    let renamed: IndexMap<Arc<str>, Arc<str>> =
+        renamed.map(|(name, declared)| (Arc::clone(name), Arc::clone(declared))).collect();
+    for (name, declared) in &renamed {
         let [from, to] = [name, declared].map(|name| Pointer::root().join(name).to_string());
         repairs.push(Repair::of_arguments(trail.pointer().join(declared), "rename_key", from, to));
-        members.shift_insert(position, Arc::clone(declared), value);
+    }
+    if !renamed.is_empty() {
+        let sent = std::mem::take(members).into_iter();
+        *members = sent.map(|(name, value)| (renamed.get(&name).cloned().unwrap_or(name), value)).collect();
     }
 }
 

@@ -1,6 +1,8 @@
 //! A text that has swallowed the markup of another parameter (rule C1): a model closed its own tag wrongly, and what it meant to
 //! send as one argument is now the end of another.
 
+use std::collections::HashSet;
+
 use super::{Trail, envelope::declared_names};
 use crate::{
     json::{Json, Pointer},
@@ -23,7 +25,7 @@ pub fn swallowed_parameter(tool: &Tool, arguments: &Json) -> Option<Swallowed> {
     }
     tool.input.ask(|schema| {
         let declared = declared_names(schema)?;
-        let absent: Vec<&str> = declared.into_iter().filter(|name| arguments.get(name).is_none()).collect();
+        let absent: HashSet<&str> = declared.into_iter().filter(|name| arguments.get(name).is_none()).collect();
         find(arguments, &absent, &Trail::Root, "")
     })
 }
@@ -38,10 +40,10 @@ fn has_tag(value: &Json) -> bool {
 }
 
 /// `own` is the name of the parameter that the value is.
-fn find(value: &Json, absent: &[&str], trail: &Trail<'_>, own: &str) -> Option<Swallowed> {
+fn find(value: &Json, absent: &HashSet<&str>, trail: &Trail<'_>, own: &str) -> Option<Swallowed> {
     match value {
         Json::String(text) => {
-            let parameter = named_parameters(text, own).find(|name| absent.contains(name))?;
+            let parameter = named_parameters(text, own).find(|name| absent.contains(*name))?;
             Some(Swallowed { path: trail.pointer(), parameter: parameter.to_owned() })
         }
         Json::Array(items) => {

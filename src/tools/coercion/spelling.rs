@@ -17,10 +17,11 @@ pub(super) fn means_nothing(value: &Json, drop_empty: bool) -> bool {
 
 /// Whether two texts differ at most in case and blanks.
 pub(super) fn is_same_text(left: &str, right: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
-    };
-    letters(left) == letters(right)
+    letters(left).eq(letters(right))
+}
+
+fn letters(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase)
 }
 
 /// Whether the text can be read as several items, or as the beginning of such a text, or as a text in quotes: then it is not one

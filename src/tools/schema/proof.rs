@@ -21,6 +21,9 @@ const MAX_BYTES: usize = 1 << 20;
 /// Schemas that judge the same value one inside the other, whether nested or referred to. The validator and the explanation
 /// recurse through all of them at each level of a value: this number times the value's depth must fit the stack.
 const MAX_HEIGHT: usize = 40;
+/// Schemas that judge the same value, each as often as it is referred to: the validator asks it anew each time. Twenty
+/// definitions that each refer three times to the next would take hours.
+const MAX_JUDGES: usize = 10_000;
 /// So many schemas more does one with `unevaluatedProperties` or `unevaluatedItems` count: the validator judges everything below
 /// it several times, so that piles of them take time without end.
 const UNEVALUATED: usize = 5;
@@ -47,7 +50,7 @@ pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Vec<Note> {
             format!("more than {MAX_PARTS} parts have an `$id` of their own: refer to them by `#/$defs/...` instead");
         return vec![Note::error("schema_too_large", Pointer::root(), message)];
     }
-    let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_high: false, notes: Vec::new() };
+    let mut proof = Proof { document, dialect, states: HashMap::new(), is_too_much: false, notes: Vec::new() };
     each_subschema(schema, &mut |keywords, place| proof.subschema(keywords, place));
     proof.notes
 }
@@ -56,8 +59,25 @@ pub(super) fn prove(document: Document<'_>, dialect: Dialect) -> Vec<Note> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Following,
-    /// To the end, with so many schemas below that judge the same value.
-    Followed(usize),
+    /// To the end, with these schemas below.
+    Followed(Pile),
+}
+
+/// The schemas below one that judge the same value.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Pile {
+    /// How many there are one inside the other.
+    height: usize,
+    /// How many there are in all, repeated ones included.
+    count: usize,
+}
+
+impl Pile {
+    /// Adds one that has this pile below.
+    fn add(&mut self, below: Self, weight: usize) {
+        self.height = self.height.max(below.height + weight);
+        self.count = self.count.saturating_add(below.count).saturating_add(1);
+    }
 }
 
 struct Proof<'a> {
@@ -66,7 +86,7 @@ struct Proof<'a> {
     /// By the address of the schema object.
     states: HashMap<*const Object, State>,
     /// Once is enough: nothing is followed any more.
-    is_too_high: bool,
+    is_too_much: bool,
     notes: Vec<Note>,
 }
 
@@ -83,51 +103,67 @@ impl Proof<'_> {
 
     /// Follows everything that judges the same value, and says how high it is piled. Whoever comes back to where he is has
     /// found a circle. `depth` is how high the pile above is: it ends the walk before the walk itself is too deep.
-    fn follow(&mut self, keywords: &Object, place: Place<'_>, depth: usize) -> usize {
+    fn follow(&mut self, keywords: &Object, place: Place<'_>, depth: usize) -> Pile {
         let known = match self.states.get(&std::ptr::from_ref(keywords)) {
-            Some(State::Followed(height)) => Some(*height),
-            Some(State::Following) => Some(0),
+            Some(State::Followed(pile)) => Some(*pile),
+            Some(State::Following) => Some(Pile::default()),
             None => None,
         };
-        if self.is_too_high || depth + known.unwrap_or_default() > MAX_HEIGHT {
+        if self.is_too_much || depth + known.unwrap_or_default().height > MAX_HEIGHT {
             self.too_high(place);
-            return 0;
+            return Pile::default();
         }
-        if let Some(height) = known {
-            return height;
+        if let Some(pile) = known {
+            return pile;
         }
         self.states.insert(std::ptr::from_ref(keywords), State::Following);
         let is_costly =
             ["unevaluatedProperties", "unevaluatedItems"].iter().any(|keyword| keywords.contains_key(*keyword));
         let own = if is_costly { UNEVALUATED } else { 0 };
-        let (mut height, depth) = (own, depth + own + 1);
+        let (mut pile, depth) = (Pile { height: own, count: 0 }, depth + own + 1);
         for (keyword, reference) in self.document.references(keywords) {
-            height = height.max(own + self.follow_reference(reference, &place.join(keyword), depth));
+            if let Some(below) = self.follow_reference(reference, &place.join(keyword), depth) {
+                pile.add(below, own + 1);
+            }
         }
         for inner in subschemas(keywords).into_iter().filter(|inner| is_in_place(inner.keyword)) {
             if let Some(keywords) = inner.schema.as_object() {
-                height = height.max(own + 1 + self.follow(keywords, Place::Below(&place, &inner), depth));
+                pile.add(self.follow(keywords, Place::Below(&place, &inner), depth), own + 1);
             }
         }
-        self.states.insert(std::ptr::from_ref(keywords), State::Followed(height));
-        height
+        if pile.count > MAX_JUDGES {
+            self.too_many(place);
+        }
+        self.states.insert(std::ptr::from_ref(keywords), State::Followed(pile));
+        pile
     }
 
     fn too_high(&mut self, place: Place<'_>) {
-        if !std::mem::replace(&mut self.is_too_high, true) {
-            let message = format!(
-                "more than {MAX_HEIGHT} schemas judge the same value one inside the other, counting references, `allOf`, `anyOf`, \
-                 `oneOf`, `not`, `if` and `dependentSchemas`, and one with `unevaluatedProperties` for several: merge some of them"
-            );
-            self.notes.push(Note::error("schema_too_deep", place.pointer(), message));
+        let message = format!(
+            "more than {MAX_HEIGHT} schemas judge the same value one inside the other, counting references, `allOf`, `anyOf`, \
+             `oneOf`, `not`, `if` and `dependentSchemas`, and one with `unevaluatedProperties` for several: merge some of them"
+        );
+        self.too_much("schema_too_deep", message, place);
+    }
+
+    fn too_many(&mut self, place: Place<'_>) {
+        let message = format!(
+            "more than {MAX_JUDGES} schemas judge the same value, each counted as often as it is referred to: refer to each once"
+        );
+        self.too_much("schema_too_large", message, place);
+    }
+
+    fn too_much(&mut self, code: &'static str, message: String, place: Place<'_>) {
+        if !std::mem::replace(&mut self.is_too_much, true) {
+            self.notes.push(Note::error(code, place.pointer(), message));
         }
     }
 
-    /// How high what is referred to is piled, with itself.
-    fn follow_reference(&mut self, reference: &str, place: &Pointer, depth: usize) -> usize {
+    /// What is piled below what is referred to, if that is a schema.
+    fn follow_reference(&mut self, reference: &str, place: &Pointer, depth: usize) -> Option<Pile> {
         match self.document.resolve_from(place, reference) {
             Reference::Found(target, schema) => {
-                let Some(keywords) = schema.as_object() else { return 0 };
+                let keywords = schema.as_object()?;
                 if self.states.get(&std::ptr::from_ref(keywords)) == Some(&State::Following) {
                     let shown = excerpt(reference);
                     let message = format!(
@@ -135,7 +171,7 @@ impl Proof<'_> {
                     );
                     self.notes.push(Note::error("reference_cycle", place.clone(), message));
                 } else {
-                    return 1 + self.follow(keywords, Place::At(&target), depth);
+                    return Some(self.follow(keywords, Place::At(&target), depth));
                 }
             }
             Reference::Dangling => {
@@ -145,6 +181,6 @@ impl Proof<'_> {
             }
             Reference::ByAddress => {}
         }
-        0
+        None
     }
 }

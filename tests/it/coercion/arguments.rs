@@ -57,6 +57,18 @@ fn c3_a_key_is_renamed_only_in_a_closed_object() {
     assert!(converted(closed, r#"{"filePath":"x","file_path":"x"}"#).is_err());
     assert!(converted(closed, r#"{"filePath":"x","FilePath":"x"}"#).is_err());
     assert!(converted(closed, r#"{"filepaths":"x"}"#).is_err());
+    // A branch that is not chosen yet may declare it, and what holds for the rest may allow it.
+    for kept in [
+        r#""anyOf":[{"properties":{"filePath":{}}}]"#,
+        r#""allOf":[{"$ref":"\u0023/$defs/any"}],"$defs":{"any":{"additionalProperties":true}}"#,
+    ] {
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"file_path":{{}},"n":{{"type":"integer"}}}},"unevaluatedProperties":false,{kept}}}"#
+        );
+        assert_eq!(converted(&schema, r#"{"n":"1","filePath":"x"}"#).unwrap().0, r#"{"n":1,"filePath":"x"}"#, "{kept}");
+    }
+    let evaluated = closed.replace("additional", "unevaluated");
+    assert_eq!(converted(&evaluated, r#"{"n":1,"filePath":"x"}"#).unwrap().0, r#"{"n":1,"file_path":"x"}"#);
     let open = r#"{"type":"object","properties":{"file_path":{"type":"string"}}}"#;
     assert_eq!(converted(open, r#"{"filePath":"x"}"#).unwrap().0, r#"{"filePath":"x"}"#);
 }
