@@ -56,9 +56,12 @@ fn shared_schemas_judge_the_suite_the_same_after_their_compiled_forms_were_dropp
     assert!(judged > 4_000, "{judged}");
 }
 
-/// Schemas of arguments in which the group's schema stands, and the arguments for a value.
-fn contracts(group: &Group<'_>) -> Vec<(Json, fn(&Json) -> Json)> {
-    let mut contracts: Vec<(Json, fn(&Json) -> Json)> = Vec::new();
+/// The arguments for a value.
+type Arguments = fn(&Json) -> Json;
+
+/// Schemas of arguments in which the group's schema stands.
+fn contracts(group: &Group<'_>) -> Vec<(Json, Arguments)> {
+    let mut contracts: Vec<(Json, Arguments)> = Vec::new();
     if group.source().as_object().is_some() {
         contracts.push((group.source(), Json::clone));
     }
