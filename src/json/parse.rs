@@ -8,7 +8,7 @@ mod string;
 
 use bytes::Bytes;
 
-use super::{Json, Number, Object, Pointer, SharedJson};
+use super::{Json, Number, Object, Pointer, SharedJson, shared::Holds};
 pub use error::{ParseError, ParseErrorKind};
 
 /// What the parser refuses although the grammar allows it.
@@ -46,18 +46,21 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
 /// The same, for a value that goes on to others. Where the text is the one that the value would be written as, a copy of it is kept
 /// for that: the text itself is a part of a message, which may be much larger and would live as long as the value.
 pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, ParseError> {
-    let (value, is_compact) = read(text, limits)?;
-    Ok(if is_compact { SharedJson::written(value, Bytes::copy_from_slice(text)) } else { value.into() })
+    let (value, reader) = read(text, limits)?;
+    // A backslash may stand before the escape of a `<`.
+    let holds = Holds { tags: text.contains(&b'<') || text.contains(&b'\\'), fractions: reader.has_fraction };
+    let written = reader.is_compact.then(|| Bytes::copy_from_slice(text));
+    Ok(SharedJson::read(value, holds, written))
 }
 
-/// The value, and whether its text is certainly the compact one.
-fn read(text: &[u8], limits: &ParseLimits) -> Result<(Json, bool), ParseError> {
+/// The value, and the reader that has read it.
+fn read<'a>(text: &'a [u8], limits: &'a ParseLimits) -> Result<(Json, Reader<'a>), ParseError> {
     let mut reader = Reader::new(limits);
     let value = reader.document(text).map_err(|kind| {
         let path = reader.path.iter().rev().fold(Pointer::root(), |path, step| path.join(step));
         ParseError::at(text, reader.at, kind, path)
     })?;
-    Ok((value, reader.is_compact))
+    Ok((value, reader))
 }
 
 pub(super) struct Reader<'a> {
@@ -67,6 +70,8 @@ pub(super) struct Reader<'a> {
     pub(super) keys: usize,
     /// Nothing was read so far that would be written in another way.
     is_compact: bool,
+    /// A number was read that has a fraction or an exponent.
+    has_fraction: bool,
     /// After an error: the steps to the value that was being read, the innermost first.
     path: Vec<String>,
     pub(super) limits: &'a ParseLimits,
@@ -76,7 +81,7 @@ pub(super) type Parsed<T> = Result<T, ParseErrorKind>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(limits: &'a ParseLimits) -> Self {
-        Self { text: "", at: 0, depth: 0, keys: 0, is_compact: true, path: Vec::new(), limits }
+        Self { text: "", at: 0, depth: 0, keys: 0, is_compact: true, has_fraction: false, path: Vec::new(), limits }
     }
 
     fn document(&mut self, text: &'a [u8]) -> Parsed<Json> {
@@ -237,9 +242,11 @@ impl<'a> Reader<'a> {
             self.digits()?;
         }
         if self.take(b'.') {
+            self.has_fraction = true;
             self.digits()?;
         }
         if self.take(b'e') || self.take(b'E') {
+            self.has_fraction = true;
             let _sign = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }

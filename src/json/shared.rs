@@ -17,13 +17,32 @@ pub struct SharedJson(Arc<Kept>);
 
 struct Kept {
     value: Json,
+    holds: Holds,
     text: OnceLock<Bytes>,
 }
 
+/// What a value may hold, as far as its text has shown: nobody has to look for the rest.
+#[derive(Clone, Copy)]
+pub(super) struct Holds {
+    pub(super) tags: bool,
+    pub(super) fractions: bool,
+}
+
 impl SharedJson {
-    /// A value whose compact text is known.
-    pub(super) fn written(value: Json, text: Bytes) -> Self {
-        Self(Arc::new(Kept { value, text: text.into() }))
+    /// A value that was read, and its compact text if that is known.
+    pub(super) fn read(value: Json, holds: Holds, written: Option<Bytes>) -> Self {
+        let text = written.map_or_else(OnceLock::new, OnceLock::from);
+        Self(Arc::new(Kept { value, holds, text }))
+    }
+
+    /// Whether a text in it may hold a `<`.
+    pub fn may_hold_tags(&self) -> bool {
+        self.0.holds.tags
+    }
+
+    /// Whether a number in it may be spelled with a fraction or an exponent.
+    pub fn may_hold_fractions(&self) -> bool {
+        self.0.holds.fractions
     }
 
     /// The compact text, as bytes.
@@ -45,7 +64,7 @@ impl SharedJson {
 
 impl From<Json> for SharedJson {
     fn from(value: Json) -> Self {
-        Self(Arc::new(Kept { value, text: OnceLock::new() }))
+        Self::read(value, Holds { tags: true, fractions: true }, None)
     }
 }
 
@@ -95,5 +114,22 @@ mod tests {
             let made = parse(text.as_bytes(), &ParseLimits::default()).unwrap().to_text();
             assert_eq!(shared.text(), made, "{text}");
         }
+    }
+
+    #[test]
+    fn what_a_text_has_not_shown_is_not_in_its_value() {
+        for (text, tags, fractions) in [
+            (r#"{"a": [1, -20, "b"]}"#, false, false),
+            (r#"["<"]"#, true, false),
+            (r#"["\u003c"]"#, true, false),
+            ("[1.0]", false, true),
+            ("[1e2]", false, true),
+            ("[-1E2]", false, true),
+        ] {
+            let shared = parse_shared(&bytes::Bytes::from(text), &ParseLimits::default()).unwrap();
+            assert_eq!((shared.may_hold_tags(), shared.may_hold_fractions()), (tags, fractions), "{text}");
+        }
+        let made = super::SharedJson::from(crate::json::Json::Null);
+        assert!(made.may_hold_tags() && made.may_hold_fractions(), "nobody knows");
     }
 }

@@ -17,8 +17,8 @@ pub(super) fn unwrapped(tool: &Tool, profile: Profile, received: SharedJson, tra
 }
 
 /// Refuses what no conversion can help: a text that has swallowed another parameter.
-pub(super) fn suspect(tool: &Tool, profile: Profile, prepared: &Json) -> Result<(), Box<Refusal>> {
-    let is_looked_for = profile == Profile::Safe && !tool.arguments.allow_markup;
+pub(super) fn suspect(tool: &Tool, profile: Profile, prepared: &SharedJson) -> Result<(), Box<Refusal>> {
+    let is_looked_for = profile == Profile::Safe && !tool.arguments.allow_markup && prepared.may_hold_tags();
     if is_looked_for && let Some(swallowed) = tools::swallowed_parameter(tool, prepared) {
         return Err(suspect_markup(tool, &swallowed).into());
     }
@@ -37,12 +37,10 @@ pub(super) fn converted(tool: &Tool, profile: Profile, refused: SharedJson, trac
 
 /// Integers spelled as such, and defaults filled in: the changes that valid arguments take, too.
 pub(super) fn tidied(tool: &Tool, profile: Profile, value: SharedJson, trace: &mut Trace) -> SharedJson {
-    match profile {
-        Profile::Strict => value,
-        Profile::Safe | Profile::Pi => {
-            changed(tools::tidied(&tool.input, &tool.arguments, &value), trace).unwrap_or(value)
-        }
+    if profile == Profile::Strict || !(tool.arguments.defaults || value.may_hold_fractions()) {
+        return value;
     }
+    changed(tools::tidied(&tool.input, &tool.arguments, &value), trace).unwrap_or(value)
 }
 
 fn changed(changed: Option<(Json, Vec<Repair>)>, trace: &mut Trace) -> Option<SharedJson> {

@@ -62,7 +62,7 @@ fn opened(tool: &Tool, schema: &Compiled, arguments: &Json) -> Option<(Json, Vec
 
 /// The key and the content of a wrapper: a sole member that is called like one, or beside the name of the tool itself.
 fn wrapped<'v>(tool: &Tool, arguments: &'v Json) -> Option<(&'v str, &'v Json)> {
-    let members = arguments.as_object()?;
+    let members = arguments.as_object().filter(|members| (1..=2).contains(&members.len()))?;
     let is_own_name = members.get("name").and_then(Json::as_str) == Some(&*tool.name);
     if members.len() != if is_own_name { 2 } else { 1 } {
         return None;
