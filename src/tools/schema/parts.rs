@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
+use ahash::RandomState;
 use jsonschema::{Registry, Validator};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -31,8 +32,11 @@ const SILENT: [&str; 9] =
 #[derive(Default)]
 pub(super) struct Parts {
     whole: OnceLock<Option<Registry<'static>>>,
-    kept: RwLock<Arc<HashMap<usize, Part>>>,
+    kept: RwLock<Arc<ByAddress>>,
 }
+
+/// By where each stands in memory, which nobody outside can choose.
+type ByAddress = HashMap<usize, Part, RandomState>;
 
 #[derive(Clone)]
 enum Part {
@@ -52,18 +56,18 @@ enum KindName {
 /// Asks a schema about parts of one value.
 pub(in crate::tools) struct Judge<'a> {
     schema: &'a Compiled,
-    kept: Arc<HashMap<usize, Part>>,
+    kept: Arc<ByAddress>,
     /// What was compiled for this value.
-    made: HashMap<usize, Part>,
+    made: ByAddress,
     /// The compiled subschemas that this value was asked about. They are counted whether they were kept or not: the same value is
     /// always converted, or never.
-    asked: HashSet<usize>,
+    asked: HashSet<usize, RandomState>,
 }
 
 impl<'a> Judge<'a> {
     pub(in crate::tools) fn of(schema: &'a Compiled) -> Self {
         let kept = Arc::clone(&schema.parts().kept.read().unwrap_or_else(PoisonError::into_inner));
-        Self { schema, kept, made: HashMap::new(), asked: HashSet::new() }
+        Self { schema, kept, made: ByAddress::default(), asked: HashSet::default() }
     }
 
     /// Whether the value satisfies a subschema that stands in the schema.

@@ -75,6 +75,10 @@ impl<'s> Conversion<'s> {
     pub(super) fn items(&mut self, pass: Pass, keywords: &'s Object, items: &[Json], at: Trail<'_>) -> Option<Json> {
         let mut changed: Option<Vec<Json>> = None;
         for (position, value) in items.iter().enumerate() {
+            // Nothing is kept of what was not looked through.
+            if self.budget.is_spent() {
+                return None;
+            }
             let schema = item_schema(keywords, position);
             let next = schema.and_then(|schema| self.visit(pass, schema, value, Trail::Item(&at, position)));
             if next.is_some() && changed.is_none() {

@@ -162,6 +162,9 @@ impl<'a> Walk<'a> {
             _ => ("prefixItems", "items"),
         };
         for (position, value) in items.iter().enumerate() {
+            if self.steps.is_spent() {
+                break;
+            }
             let step = position.to_string();
             match (list(keywords, tuple).get(position), keywords.get(rest)) {
                 (Some(schema), _) => self.pi(&spot.inside(schema, &[tuple, &step], value, &step), found),
