@@ -143,6 +143,7 @@ fn c3_json_text_is_decoded_once_and_then_its_items() {
         ),
         (steps, r#""[{'ok': True}]""#, r#"[{"ok":true}]"#, &["json_string_to_array", "python_literal"]),
         (steps, r#""[{\"ok\":true}""#, "", &[]),
+        (r#"{"type":"object"}"#, r#""{\"\ud800\":1}""#, "", &[]),
         (steps, r#""\"[]\"""#, "", &[]),
         (r#"{"type":"object"}"#, r#""{\"a\":1}""#, r#"{"a":1}"#, &["json_string_to_object"]),
         (r#"{"type":"object"}"#, r#""[1]""#, "", &[]),

@@ -16,6 +16,10 @@ pub(super) fn limits(rules: &ArgumentRules, depth: usize) -> ParseLimits {
 
 /// The value that a text is the JSON of, and what was repaired in the text; its places start at `base`.
 pub(super) fn decode(text: &str, limits: &ParseLimits, base: impl FnOnce() -> Pointer) -> Option<(Json, Vec<Repair>)> {
+    // It may stand for half of a pair that was in a key: a changed key could be another one.
+    if text.contains('\u{fffd}') {
+        return None;
+    }
     if let Ok(value) = parse(text.as_bytes(), limits) {
         return Some((value, Vec::new()));
     }
