@@ -47,8 +47,8 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Json, ParseError> {
 /// for that: the text itself is a part of a message, which may be much larger and would live as long as the value.
 pub fn parse_shared(text: &Bytes, limits: &ParseLimits) -> Result<SharedJson, ParseError> {
     let (value, reader) = read(text, limits)?;
-    // A backslash may stand before the escape of a `<`.
-    let holds = Holds { tags: text.contains(&b'<') || text.contains(&b'\\'), fractions: reader.has_fraction };
+    // A `<` may be written as an escape.
+    let holds = Holds { tags: reader.has_code_escape || text.contains(&b'<'), fractions: reader.has_fraction };
     let written = reader.is_compact.then(|| Bytes::copy_from_slice(text));
     Ok(SharedJson::read(value, holds, written))
 }
@@ -72,6 +72,8 @@ pub(super) struct Reader<'a> {
     is_compact: bool,
     /// A number was read that has a fraction or an exponent.
     has_fraction: bool,
+    /// A character was read that is written as its code.
+    pub(super) has_code_escape: bool,
     /// After an error: the steps to the value that was being read, the innermost first.
     path: Vec<String>,
     pub(super) limits: &'a ParseLimits,
@@ -81,7 +83,17 @@ pub(super) type Parsed<T> = Result<T, ParseErrorKind>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(limits: &'a ParseLimits) -> Self {
-        Self { text: "", at: 0, depth: 0, keys: 0, is_compact: true, has_fraction: false, path: Vec::new(), limits }
+        Self {
+            text: "",
+            at: 0,
+            depth: 0,
+            keys: 0,
+            is_compact: true,
+            has_fraction: false,
+            has_code_escape: false,
+            path: Vec::new(),
+            limits,
+        }
     }
 
     fn document(&mut self, text: &'a [u8]) -> Parsed<Json> {

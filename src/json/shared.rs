@@ -120,6 +120,7 @@ mod tests {
     fn what_a_text_has_not_shown_is_not_in_its_value() {
         for (text, tags, fractions) in [
             (r#"{"a": [1, -20, "b"]}"#, false, false),
+            (r#"["a \"b\" \n"]"#, false, false),
             (r#"["<"]"#, true, false),
             (r#"["\u003c"]"#, true, false),
             ("[1.0]", false, true),

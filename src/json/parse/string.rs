@@ -52,6 +52,7 @@ impl<'a> Reader<'a> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => {
+                self.has_code_escape = true;
                 self.at += 1;
                 return self.unicode_escape(start);
             }
