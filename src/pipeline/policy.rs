@@ -133,17 +133,18 @@ fn rewrite(
     let tool = Arc::clone(valid.tool());
     let profile = scope.profile(&tool);
     let text = wording::hook_invalid_arguments(&tool.name);
-    let kinds = (valid.value().kind(), arguments.kind());
-    let rewritten = validate::validate(tool, profile, &arguments.into(), trace).map_err(|refusal| {
+    let (from, to) = (valid.value().kind().name(), arguments.kind().name());
+    let before = trace.repairs.len();
+    // What differs from the model's text is listed, whoever changed it, and before what had to be converted of it.
+    trace.repairs.push(Repair::of_arguments(Pointer::root(), "policy_rewrite", from, to));
+    validate::validate(tool, profile, &arguments.into(), trace).map_err(|refusal| {
+        // The arguments of the result are those before: so are their changes.
+        trace.repairs.truncate(before);
         Box::new(Refusal {
             violations: refusal.violations,
             violation_count: refusal.violation_count,
             developer: Some(refusal.text),
             ..Refusal::new(Code::HookInvalidArguments, Some(Reason::Schema), text)
         })
-    })?;
-    // What differs from the model's text is listed, whoever changed it.
-    let (from, to) = (kinds.0.name(), kinds.1.name());
-    trace.repairs.push(Repair::of_arguments(Pointer::root(), "policy_rewrite", from, to));
-    Ok(rewritten)
+    })
 }

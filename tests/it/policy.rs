@@ -328,5 +328,29 @@ async fn c7_what_a_policy_rewrote_is_listed_among_the_changes() {
     decide(&stream, 0, BEFORE, rewrite(r#"{"a":2}"#));
     let (results, _) = stream.rest().await;
     assert_eq!((&results[0].raw_arguments[..], &results[0].arguments[..]), (&br#"{"a":1}"#[..], &br#"{"a":2}"#[..]));
-    assert_eq!(results[0].repairs.iter().map(|repair| repair.op.as_str()).collect::<Vec<_>>(), ["policy_rewrite"]);
+    assert_eq!(ops(&results[0]), ["policy_rewrite"]);
+    // What is converted of it comes after it; of what is refused, nothing is listed.
+    for (rewritten, arguments, changes) in [
+        (r#"{"a":"2"}"#, r#"{"a":2}"#, &["policy_rewrite", "string_to_integer"][..]),
+        (r#"{"a":"2","b":1}"#, r#"{"a":1}"#, &[]),
+    ] {
+        let mut stream = open(&stand, true, false, 0).await;
+        stream.say_of("b1", batch(vec![call("a", "add", r#"{"a":1}"#)]));
+        question(&mut stream).await;
+        decide(&stream, 0, BEFORE, rewrite(rewritten));
+        if !changes.is_empty() {
+            stream.asked().await;
+            stream.say_at("b1", 0, outcome("ok"));
+        }
+        let (results, _) = stream.rest().await;
+        assert_eq!(
+            (&results[0].arguments[..], ops(&results[0]).as_slice()),
+            (arguments.as_bytes(), changes),
+            "{rewritten}"
+        );
+    }
+}
+
+fn ops(result: &proto::CallResult) -> Vec<&str> {
+    result.repairs.iter().map(|repair| repair.op.as_str()).collect()
 }

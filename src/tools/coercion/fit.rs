@@ -9,9 +9,6 @@ use super::{
 };
 use crate::{json::Json, refusal::Repair};
 
-/// Comparisons of short texts that cost as much as a look at a value.
-const COMPARISONS: usize = 8;
-
 /// What may still be done to a value itself; what is in it is always looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allow {
@@ -110,7 +107,7 @@ impl<'a> Coercion<'a> {
     ) -> Readings {
         let mut found = Readings::default();
         let asked = Asked::of(&applying.keywords, spot.offered, self.rules, trail.depth());
-        let may_convert = allow != Allow::Nothing && self.budget.pay(asked.choices() / COMPARISONS);
+        let may_convert = allow != Allow::Nothing && self.budget.pay(asked.choices());
         let direct = if may_convert { conversion::conversions(&asked, value) } else { Vec::new() };
         for candidate in direct {
             let (speaks_for_itself, mut reading) = (candidate.speaks_for_itself, candidate.reading(value, trail));
