@@ -1,6 +1,6 @@
 //! A tool call, as the model made it, and its place in a run.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 
@@ -17,6 +17,22 @@ pub struct ToolCall {
     pub arguments: Bytes,
     /// The host's own key for this call; `None` takes one made from run, batch and index.
     pub idempotency_key: Option<Arc<str>>,
+}
+
+impl ToolCall {
+    /// The host's own idempotency key, or one that no call at another place has.
+    pub fn key_at(&self, place: &BatchPlace) -> Cow<'_, str> {
+        let own = || {
+            let BatchPlace { run, batch } = place;
+            format!("{}/{}/{}", escaped(run), escaped(batch), self.index)
+        };
+        self.idempotency_key.as_deref().map_or_else(|| own().into(), Cow::Borrowed)
+    }
+}
+
+/// So that no two places share a key.
+fn escaped(id: &str) -> Cow<'_, str> {
+    if id.contains(['%', '/']) { id.replace('%', "%25").replace('/', "%2F").into() } else { id.into() }
 }
 
 /// Spellings of "no id" that providers and their adapters send (rule B5).

@@ -11,8 +11,8 @@
 //!
 //! but their fields are private, and there is no constructor:
 //!
-//! ```compile_fail,E0423
-//! let forged = toolbooth::pipeline::AdmittedCall(loop {});
+//! ```compile_fail,E0451
+//! let forged = toolbooth::pipeline::AdmittedCall { candidate: loop {}, key: None };
 //! ```
 //!
 //! ```compile_fail,E0451

@@ -8,4 +8,6 @@ mod ledger;
 pub use clock::{Clock, SystemClock};
 pub use executor::{Execution, Executor, ExecutorError, ProgressSender};
 pub use hook::{Decision, Hook, HookCall, HookError, Override};
-pub use ledger::{AcceptKey, Accepted, Ledger, LedgerError, Reservation, Reserved, Submission};
+pub use ledger::{
+    Claim, KeyScope, Ledger, LedgerError, OnceKey, Record, Reservation, Reserved, Retention, Selection, Submission,
+};

@@ -79,6 +79,11 @@ impl Tool {
     pub fn has_secrets(&self) -> bool {
         !self.arguments.sensitive.is_empty() || self.input.has_secrets()
     }
+
+    /// Whether a call that did not answer may have changed something. A submission is a side effect by its nature (rule S4).
+    pub fn has_effect(&self) -> bool {
+        self.side_effect || self.accept.is_some()
+    }
 }
 
 /// What may be done to arguments so that they satisfy their schema.

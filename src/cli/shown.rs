@@ -149,8 +149,8 @@ fn verdict(verdict: &Verdict) -> Json {
 
 fn accepted(submission: &Submission) -> Json {
     Json::object([
-        ("tool", Json::from(&*submission.key.tool)),
-        ("key", Json::from(&*submission.key.key)),
+        ("tool", Json::from(&*submission.tool)),
+        ("key", Json::from(&*submission.key)),
         ("call_id", Json::from(&*submission.call_id)),
         ("arguments", (*submission.arguments).clone()),
     ])

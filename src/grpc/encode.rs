@@ -238,9 +238,9 @@ pub(super) fn limits(limits: &Limits) -> proto::Limits {
 
 pub(super) fn submission(submission: &Submission) -> proto::Submission {
     proto::Submission {
-        task: submission.key.task.to_string(),
-        tool: submission.key.tool.to_string(),
-        key: submission.key.key.to_string(),
+        task: submission.task.to_string(),
+        tool: submission.tool.to_string(),
+        key: submission.key.to_string(),
         run_id: submission.run.to_string(),
         call_id: submission.call_id.to_string(),
         raw_arguments: submission.raw_arguments.clone(),

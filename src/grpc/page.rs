@@ -7,12 +7,17 @@ const STANDARD: usize = 100;
 /// Most things on a page.
 const MOST: usize = 1000;
 
-/// The first things, at least one, and whether they are the last.
-pub(super) fn of<T: Message>(all: impl Iterator<Item = T>, asked: u32, max_message_bytes: usize) -> (Vec<T>, bool) {
-    let most = match usize::try_from(asked).unwrap_or(MOST) {
+/// How many things a page holds at most, when so many were asked for; 0: the caller does not say.
+pub(super) fn most(asked: u32) -> usize {
+    match usize::try_from(asked).unwrap_or(MOST) {
         0 => STANDARD,
         asked => asked.min(MOST),
-    };
+    }
+}
+
+/// The first things, at least one, and whether they are the last.
+pub(super) fn of<T: Message>(all: impl Iterator<Item = T>, asked: u32, max_message_bytes: usize) -> (Vec<T>, bool) {
+    let most = most(asked);
     let mut room = max_message_bytes / 2;
     let mut page = Vec::new();
     for one in all {

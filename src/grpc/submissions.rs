@@ -11,7 +11,10 @@ use super::{
     Fault, decode, encode, page,
     proto::{self, submission_service_server::SubmissionServiceServer},
 };
-use crate::{booth::Booth, ports::Submission};
+use crate::{
+    booth::Booth,
+    ports::{Selection, Submission},
+};
 
 #[derive(Debug, Clone)]
 struct Submissions {
@@ -35,9 +38,8 @@ pub(super) fn service(
 pub(super) use proto::submission_service_server::SubmissionService as Service;
 
 impl Submissions {
-    async fn accepted(&self, task: &str, after: u64) -> Result<Vec<Submission>, Fault> {
-        let task = if task.is_empty() { None } else { Some(task) };
-        Ok(self.booth.ledger.accepted(task, after).await?)
+    async fn select(&self, selection: &Selection) -> Result<Vec<Submission>, Fault> {
+        Ok(self.booth.ledger.submissions(selection).await?)
     }
 }
 
@@ -53,13 +55,17 @@ impl Service for Submissions {
         if request.task.is_empty() {
             return Err(decode::malformed("task", "it must name the task".to_owned()).into());
         }
-        let is_asked = |asked: &str, is: &str| asked.is_empty() || asked == is;
-        let accepted = self.accepted(&request.task, 0).await?;
-        let found = accepted.iter().rev().find(|submission| {
-            is_asked(&request.tool, &submission.key.tool) && is_asked(&request.key, &submission.key.key)
-        });
+        let selection = Selection {
+            task: decode::named(request.task.clone()),
+            tool: decode::named(request.tool),
+            key: decode::named(request.key),
+            limit: 1,
+            newest_first: true,
+            ..Selection::default()
+        };
+        let found = self.select(&selection).await?.pop();
         let Some(found) = found else { return Err(Fault::SubmissionNotFound(request.task).into()) };
-        Ok(Response::new(proto::GetSubmissionResponse { submission: Some(encode::submission(found)) }))
+        Ok(Response::new(proto::GetSubmissionResponse { submission: Some(encode::submission(&found)) }))
     }
 
     async fn list_submissions(
@@ -75,7 +81,10 @@ impl Service for Submissions {
                 decode::malformed("page_token", problem)
             })?,
         };
-        let accepted = self.accepted(&request.task, after).await?;
+        // One more than a page holds, which says that there are more.
+        let limit = page::most(request.page_size) + 1;
+        let selection = Selection { task: decode::named(request.task), after, limit, ..Selection::default() };
+        let accepted = self.select(&selection).await?;
         let encoded = accepted.iter().map(encode::submission);
         let (submissions, is_last) = page::of(encoded, request.page_size, self.max_message_bytes);
         let last = submissions.last().filter(|_| !is_last);
@@ -96,22 +105,30 @@ impl Service for Submissions {
 
 type Out = mpsc::Sender<Result<proto::WatchSubmissionsResponse, Status>>;
 
+/// Submissions that a watch reads at once.
+const AT_ONCE: usize = 100;
+
 /// Sends what was accepted, and then each as it is accepted, until the caller goes away.
 async fn watch(submissions: Submissions, request: proto::WatchSubmissionsRequest, out: Out) {
-    let mut after = request.after_sequence;
+    let (task, mut after) = (decode::named(request.task), request.after_sequence);
     // The newest submission of any task, so that those of others wake this watch once and not for ever.
     let mut newest = 0;
     loop {
-        let accepted = match submissions.accepted(&request.task, after).await {
+        let selection = Selection { task: task.clone(), after, limit: AT_ONCE, ..Selection::default() };
+        let accepted = match submissions.select(&selection).await {
             Ok(accepted) => accepted,
             Err(fault) => return drop(out.send(Err(fault.into())).await),
         };
+        let is_all = accepted.len() < AT_ONCE;
         for submission in accepted {
             after = submission.sequence;
             let submission = Some(encode::submission(&submission));
             if out.send(Ok(proto::WatchSubmissionsResponse { submission })).await.is_err() {
                 return;
             }
+        }
+        if !is_all {
+            continue;
         }
         tokio::select! {
             () = out.closed() => return,

@@ -1,19 +1,20 @@
 //! A ledger that lasts as long as the process.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use crate::{
-    ports::{AcceptKey, Accepted, Ledger, LedgerError, Reservation, Reserved, Submission},
+    ports::{Claim, Ledger, LedgerError, OnceKey, Record, Reservation, Reserved, Retention, Selection, Submission},
     tools::InDoubt,
 };
 
-/// Keeps submissions in memory.
+/// Keeps what was executed once in memory.
 #[derive(Debug)]
 pub struct MemoryLedger {
     state: Mutex<State>,
@@ -23,19 +24,16 @@ pub struct MemoryLedger {
 
 #[derive(Debug, Default)]
 struct State {
-    slots: HashMap<AcceptKey, Slot>,
-    /// In the order of acceptance: the one with the sequence number n is at n - 1.
-    log: Vec<Submission>,
-    /// Where in the log a task's submissions are.
-    by_task: HashMap<Arc<str>, Vec<usize>>,
-    holders: u64,
+    slots: HashMap<OnceKey, Slot>,
+    records: BTreeMap<u64, Record>,
+    last: u64,
 }
 
 #[derive(Debug)]
 enum Slot {
-    Held(u64),
-    Taken(Box<Accepted>),
-    InDoubt,
+    Held(Uuid),
+    Taken(u64),
+    InDoubt(Arc<str>),
 }
 
 impl Default for MemoryLedger {
@@ -50,13 +48,18 @@ impl MemoryLedger {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the slot that a reservation holds.
-    fn settle(&self, reservation: &Reservation, change: impl FnOnce(&mut State)) -> Result<(), LedgerError> {
+    /// Changes the slots that a reservation holds.
+    fn settle(
+        &self,
+        reservation: &Reservation,
+        change: impl FnOnce(&mut State, &[OnceKey]),
+    ) -> Result<(), LedgerError> {
         let mut state = self.state();
-        if !matches!(state.slots.get(&reservation.key), Some(Slot::Held(holder)) if *holder == reservation.holder) {
-            return Err(LedgerError("the reservation is not held any more".to_owned()));
+        let held = |key| matches!(state.slots.get(key), Some(Slot::Held(holder)) if *holder == reservation.holder);
+        if !reservation.keys.iter().all(held) {
+            return Err(LedgerError::NotHeld);
         }
-        change(&mut state);
+        change(&mut state, &reservation.keys);
         drop(state);
         self.changes.send_modify(|changes| *changes += 1);
         Ok(())
@@ -64,68 +67,91 @@ impl MemoryLedger {
 }
 
 impl State {
-    /// What the key's slot says; `None` while another holder is undecided.
-    fn reserve(&mut self, key: &AcceptKey, in_doubt: InDoubt) -> Option<Reserved> {
-        match self.slots.get(key) {
-            Some(Slot::Held(_)) => return None,
-            Some(Slot::Taken(accepted)) => return Some(Reserved::Taken(accepted.clone())),
-            Some(Slot::InDoubt) if in_doubt == InDoubt::Refuse => return Some(Reserved::InDoubt),
-            Some(Slot::InDoubt) | None => {}
+    /// What the slots say; `None` while another holder is undecided.
+    fn reserve(&mut self, claim: &Claim) -> Option<Reserved> {
+        let mut idempotency_key = Arc::clone(&claim.idempotency_key);
+        for key in &claim.keys {
+            match self.slots.get(key) {
+                Some(Slot::Held(_)) => return None,
+                Some(Slot::Taken(sequence)) => {
+                    let record = self.records.get(sequence)?;
+                    return Some(Reserved::Taken(key.clone(), Box::new(record.clone())));
+                }
+                Some(Slot::InDoubt(_)) if claim.in_doubt == InDoubt::Refuse => {
+                    return Some(Reserved::InDoubt(key.clone()));
+                }
+                Some(Slot::InDoubt(earlier)) => idempotency_key = Arc::clone(earlier),
+                None => {}
+            }
         }
-        self.holders += 1;
-        self.slots.insert(key.clone(), Slot::Held(self.holders));
-        Some(Reserved::Free(Reservation { key: key.clone(), holder: self.holders }))
+        let holder = Uuid::new_v4();
+        let held = |key: &OnceKey| (key.clone(), Slot::Held(holder));
+        self.slots.extend(claim.keys.iter().map(held));
+        Some(Reserved::Free(Reservation { keys: claim.keys.clone(), holder, idempotency_key }))
     }
 }
 
 #[async_trait]
 impl Ledger for MemoryLedger {
-    async fn reserve(&self, key: &AcceptKey, in_doubt: InDoubt) -> Result<Reserved, LedgerError> {
+    async fn reserve(&self, claim: &Claim) -> Result<Reserved, LedgerError> {
         let mut changes = self.changes.subscribe();
         loop {
-            let reserved = self.state().reserve(key, in_doubt);
+            let reserved = self.state().reserve(claim);
             if let Some(reserved) = reserved {
                 return Ok(reserved);
             }
-            changes.changed().await.map_err(|closed| LedgerError(closed.to_string()))?;
+            changes.changed().await.map_err(|closed| LedgerError::Unavailable(closed.to_string()))?;
         }
     }
 
-    async fn accept(&self, reservation: Reservation, mut accepted: Accepted) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state| {
-            accepted.submission.sequence = state.log.last().map_or(1, |last| last.sequence + 1);
-            let position = state.log.len();
-            state.by_task.entry(Arc::clone(&reservation.key.task)).or_default().push(position);
-            state.log.push(accepted.submission.clone());
-            state.slots.insert(reservation.key.clone(), Slot::Taken(Box::new(accepted)));
+    async fn record(&self, reservation: Reservation, record: Record) -> Result<(), LedgerError> {
+        self.settle(&reservation, |state, keys| {
+            state.last += 1;
+            state.records.insert(state.last, record);
+            state.slots.extend(keys.iter().map(|key| (key.clone(), Slot::Taken(state.last))));
         })
     }
 
     async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state| drop(state.slots.remove(&reservation.key)))
+        self.settle(&reservation, |state, keys| keys.iter().for_each(|key| drop(state.slots.remove(key))))
     }
 
     async fn doubt(&self, reservation: Reservation) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state| drop(state.slots.insert(reservation.key.clone(), Slot::InDoubt)))
+        self.settle(&reservation, |state, keys| {
+            let doubt = |key: &OnceKey| (key.clone(), Slot::InDoubt(Arc::clone(&reservation.idempotency_key)));
+            state.slots.extend(keys.iter().map(doubt));
+        })
     }
 
-    async fn accepted(&self, task: Option<&str>, after: u64) -> Result<Vec<Submission>, LedgerError> {
+    async fn submissions(&self, selection: &Selection) -> Result<Vec<Submission>, LedgerError> {
         let state = self.state();
-        let first = usize::try_from(after).unwrap_or(usize::MAX);
-        let Some(task) = task else { return Ok(state.log.iter().skip(first).cloned().collect()) };
-        let positions = state.by_task.get(task).map(Vec::as_slice).unwrap_or_default();
-        let fresh = positions.iter().filter(|position| **position >= first);
-        Ok(fresh.filter_map(|position| state.log.get(*position)).cloned().collect())
+        let found = state.records.range(selection.after.saturating_add(1)..);
+        let is_meant = |submission: &Submission| {
+            let is = |wanted: &Option<Arc<str>>, own: &Arc<str>| wanted.as_ref().is_none_or(|wanted| wanted == own);
+            is(&selection.task, &submission.task)
+                && is(&selection.tool, &submission.tool)
+                && is(&selection.key, &submission.key)
+        };
+        let found = found.filter_map(|(sequence, record)| record.submission(*sequence)).filter(is_meant);
+        Ok(if selection.newest_first {
+            found.rev().take(selection.limit).collect()
+        } else {
+            found.take(selection.limit).collect()
+        })
     }
 
     async fn changed(&self, after: u64) -> Result<u64, LedgerError> {
         let mut changes = self.changes.subscribe();
         loop {
-            let last = self.state().log.last().map_or(0, |submission| submission.sequence);
+            let last = self.state().last;
             if last > after {
                 return Ok(last);
             }
-            changes.changed().await.map_err(|closed| LedgerError(closed.to_string()))?;
+            changes.changed().await.map_err(|closed| LedgerError::Unavailable(closed.to_string()))?;
         }
+    }
+
+    async fn forget(&self, _retention: Retention, _now_ms: i64) -> Result<u64, LedgerError> {
+        Ok(0)
     }
 }

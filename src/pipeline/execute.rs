@@ -81,6 +81,7 @@ fn execution(admitted: &AdmittedCall) -> Execution {
         attempt: 1,
         timeout: tool.timeout,
         deadline: tool.deadline,
+        key: admitted.key().cloned(),
     }
 }
 
@@ -101,8 +102,7 @@ enum End {
 impl End {
     fn judge(self, tool: &Tool) -> (Ran, Attempt) {
         let name = &tool.name;
-        // A submission is a side effect by its nature (rule S4).
-        let has_effect = tool.side_effect || tool.accept.is_some();
+        let has_effect = tool.has_effect();
         let unknown = |reason: Option<Reason>, cause: &str| {
             Refusal::new(Code::OutcomeUnknown, reason, wording::outcome_unknown(name, cause))
         };

@@ -1,6 +1,6 @@
 //! Stage 6: hooks may allow, deny, or rewrite the arguments, which are then validated again (rule P6).
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
@@ -26,41 +26,60 @@ pub(super) struct Candidate {
 
 /// A call that may run. Only this stage makes one.
 #[derive(Debug)]
-pub struct AdmittedCall(Candidate);
+pub struct AdmittedCall {
+    candidate: Candidate,
+    /// The key to execute it under, where it is not its own.
+    key: Option<Arc<str>>,
+}
 
 impl AdmittedCall {
     /// The call.
     pub fn call(&self) -> &Arc<ToolCall> {
-        &self.0.call
+        &self.candidate.call
     }
 
     /// Its run and batch.
     pub fn place(&self) -> &BatchPlace {
-        &self.0.place
+        &self.candidate.place
     }
 
     /// Its tool.
     pub fn tool(&self) -> &Arc<Tool> {
-        self.0.valid.tool()
+        self.candidate.valid.tool()
     }
 
     /// The arguments that will be executed.
     pub fn arguments(&self) -> &SharedJson {
-        self.0.valid.value()
+        self.candidate.valid.value()
+    }
+
+    /// The key that its executor gives to whatever has side effects.
+    pub fn idempotency_key(&self) -> Cow<'_, str> {
+        self.key.as_deref().map_or_else(|| self.call().key_at(self.place()), Cow::Borrowed)
+    }
+
+    /// The same call, executed under the key of an earlier one whose outcome is in doubt (rule S4).
+    #[must_use]
+    pub fn under(self, key: Arc<str>) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    pub(super) fn key(&self) -> Option<&Arc<str>> {
+        self.key.as_ref()
     }
 
     /// The result of an admitted call that is not run after all.
     pub fn refuse(self, refusal: Refusal) -> CallResult {
-        self.0.refuse(refusal)
+        self.candidate.refuse(refusal)
     }
 
     /// What hooks see of it.
     pub(super) fn hook_call(&self, scope: &Scope) -> HookCall {
-        self.0.hook_call(scope)
+        self.candidate.hook_call(scope)
     }
 
     pub(super) fn into_parts(self) -> (Arc<ToolCall>, Arc<Tool>, Trace) {
-        (self.0.call, Arc::clone(self.0.valid.tool()), self.0.trace)
+        (self.candidate.call, Arc::clone(self.candidate.valid.tool()), self.candidate.trace)
     }
 }
 
@@ -100,7 +119,7 @@ pub(super) async fn admit(
             return Err(Box::new(candidate.refuse(*refusal)));
         }
     }
-    Ok(AdmittedCall(candidate))
+    Ok(AdmittedCall { candidate, key: None })
 }
 
 /// Does what a hook says.

@@ -30,22 +30,16 @@ pub struct Execution {
     pub timeout: Option<Duration>,
     /// Hard time that the pipeline grants, for executors that pass it on.
     pub deadline: Option<Duration>,
+    /// The key of this call, the same for every try; `None`: see [`Execution::idempotency_key`].
+    pub(crate) key: Option<Arc<str>>,
 }
 
 impl Execution {
-    /// The key of this call, the same for every try: the host's own, or one that no other call has.
+    /// The key of this call, the same for every try: the host's own, or one that no other call has, unless it repeats one that is in
+    /// doubt.
     pub fn idempotency_key(&self) -> Cow<'_, str> {
-        let own = || {
-            let BatchPlace { run, batch } = &self.place;
-            format!("{}/{}/{}", escaped(run), escaped(batch), self.call.index)
-        };
-        self.call.idempotency_key.as_deref().map_or_else(|| own().into(), Cow::Borrowed)
+        self.key.as_deref().map_or_else(|| self.call.key_at(&self.place), Cow::Borrowed)
     }
-}
-
-/// So that no two places share a key.
-fn escaped(id: &str) -> Cow<'_, str> {
-    if id.contains(['%', '/']) { id.replace('%', "%25").replace('/', "%2F").into() } else { id.into() }
 }
 
 /// Where executors send signs of life. Sending never waits, and after the call's end it does nothing.

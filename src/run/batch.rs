@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::join_all};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -20,7 +20,7 @@ use crate::{
     call::{BatchPlace, Finish, Mode, ToolCall, is_blank_id},
     content::{Content, Warning},
     pipeline::{self, AdmittedCall},
-    ports::AcceptKey,
+    ports::{Claim, OnceKey},
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
     wording,
@@ -56,7 +56,7 @@ struct Ongoing {
     /// Ids that calls have or will have, as far as they are known: none of these is assigned.
     ids: AHashSet<Arc<str>>,
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
-    holders: AHashMap<AcceptKey, u32>,
+    holders: AHashMap<OnceKey, u32>,
     calls: Calls,
 }
 
@@ -209,23 +209,22 @@ impl Ongoing {
     /// Starts an admitted call.
     fn start(&mut self, admitted: AdmittedCall, token: CancellationToken, started: Instant) {
         let call = Arc::clone(admitted.call());
-        let key = submission::key(&self.run, &admitted);
-        let holder = key.as_ref().and_then(|key| self.holders.get(key)).map(|holder| self.calls.result(*holder));
-        if let Some(key) = &key {
-            self.holders.insert(key.clone(), call.index);
-        }
+        let claim = submission::claim(&self.run, &admitted);
+        let keys = claim.iter().flat_map(|claim| &claim.keys);
+        let holders: Vec<_> = keys.filter_map(|key| self.holders.insert(key.clone(), call.index)).collect();
+        let holders: Vec<_> = holders.into_iter().map(|holder| self.calls.result(holder)).collect();
         let (run, delivery) = (Arc::clone(&self.run), self.delivery.clone());
         let running = async move {
-            if let Some(holder) = holder {
+            if !holders.is_empty() {
                 // A cancelled call does not wait for its turn: it is answered at once.
                 tokio::select! {
                     biased;
                     () = token.cancelled() => {}
-                    _ = holder => {}
+                    _ = join_all(holders) => {}
                 }
             }
             let watch = delivery.watch(admitted.call());
-            let result = conclude(&run, key, admitted, &watch, &token).await;
+            let result = conclude(&run, claim, admitted, &watch, &token).await;
             delivery.deliver(CallResult { duration: started.elapsed(), ..result })
         };
         let delivery = self.delivery.clone();
@@ -258,8 +257,7 @@ impl Ongoing {
     async fn end(mut self, mut warnings: Vec<Warning>) -> BatchOutcome {
         self.calls.all_over().await;
         let results = self.calls.into_results();
-        let accepted = self.run.options.ledger.accepted(Some(&self.run.options.task), 0).await;
-        let accepted = accepted.unwrap_or_else(|error| {
+        let accepted = submission::accepted(&self.run).await.unwrap_or_else(|error| {
             let message = format!("what the task has accepted so far cannot be read: {error}");
             warnings.push(Warning { code: "accepted_unknown", message });
             Vec::new()
@@ -287,14 +285,14 @@ fn is_sequential(run: &Run, name: &str) -> bool {
 /// From an admitted call to its result: accepted once where the contract says so.
 async fn conclude(
     run: &Run,
-    key: Option<AcceptKey>,
+    claim: Option<Claim>,
     admitted: AdmittedCall,
     watch: &CallWatch,
     cancel: &CancellationToken,
 ) -> CallResult {
-    match key {
+    match claim {
         // Boxed, because most calls are no submission and should not be as large as one.
-        Some(key) => Box::pin(submission::once(run, key, admitted, watch, cancel)).await,
+        Some(claim) => Box::pin(submission::once(run, claim, admitted, watch, cancel)).await,
         None => run.complete(admitted, watch, cancel).await.0,
     }
 }

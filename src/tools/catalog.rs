@@ -35,6 +35,8 @@ pub struct Catalog {
     base: Arc<Names>,
     /// Added for one run; no name of it is in `base`.
     added: Arc<Names>,
+    /// Those that can be called and accept submissions.
+    submissions: Arc<[Arc<Tool>]>,
 }
 
 /// A contract, compiled or not, and where it stands.
@@ -67,7 +69,7 @@ impl Catalog {
             }
             reports.push(report);
         }
-        Loaded { catalog: Self { base: Arc::new(names), added: Arc::default() }, reports }
+        Loaded { catalog: Self::new(Arc::new(names), Arc::default()), reports }
     }
 
     /// This catalog and what `more` adds to it, one after the other; what is here is shared, not copied. A name stays with the
@@ -88,7 +90,13 @@ impl Catalog {
             added.extend(free);
             reports.extend(of_more);
         }
-        Loaded { catalog: Self { base: Arc::clone(&self.base), added: Arc::new(added) }, reports }
+        Loaded { catalog: Self::new(Arc::clone(&self.base), Arc::new(added)), reports }
+    }
+
+    fn new(base: Arc<Names>, added: Arc<Names>) -> Self {
+        let catalog = Self { base, added, submissions: Arc::default() };
+        let submissions = catalog.served().filter(|tool| tool.accept.is_some()).cloned().collect();
+        Self { submissions, ..catalog }
     }
 
     /// What stands under exactly this name.
@@ -107,6 +115,11 @@ impl Catalog {
             Entry::Served(tool) => Some(tool),
             Entry::Quarantined(_) => None,
         })
+    }
+
+    /// The tools that can be called and accept submissions, ordered by name.
+    pub fn submissions(&self) -> &[Arc<Tool>] {
+        &self.submissions
     }
 
     /// How many names there are, quarantined ones included.

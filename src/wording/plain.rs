@@ -150,6 +150,15 @@ pub fn already_accepted(tool: &str) -> String {
     )
 }
 
+/// The host's key was used for another call.
+pub fn idempotency_conflict(tool: &str, key: &str) -> String {
+    format!(
+        "Tool {} was not executed: its idempotency key {} belongs to an earlier call that was a different one. Nothing was executed.",
+        quoted(tool),
+        quoted(key)
+    )
+}
+
 /// A limit is reached.
 pub fn limit_reached(tool: &str, limit: &str) -> String {
     format!("Tool {} was not executed: the limit {limit} is reached.", quoted(tool))

@@ -12,8 +12,7 @@ use toolbooth::{
         submission_service_client::SubmissionServiceClient,
     },
     ledgers::MemoryLedger,
-    ports::{AcceptKey, Accepted, Ledger, LedgerError, Reservation, Reserved, Submission},
-    tools::InDoubt,
+    ports::{Claim, Ledger, LedgerError, Record, Reservation, Reserved, Retention, Selection, Submission},
 };
 
 use crate::stand::{Stand, Stream, batch, booth, call, code, outcome, text, text_content};
@@ -252,11 +251,11 @@ struct Counting {
 
 #[async_trait]
 impl Ledger for Counting {
-    async fn reserve(&self, key: &AcceptKey, in_doubt: InDoubt) -> Result<Reserved, LedgerError> {
-        self.ledger.reserve(key, in_doubt).await
+    async fn reserve(&self, claim: &Claim) -> Result<Reserved, LedgerError> {
+        self.ledger.reserve(claim).await
     }
-    async fn accept(&self, reservation: Reservation, accepted: Accepted) -> Result<(), LedgerError> {
-        self.ledger.accept(reservation, accepted).await
+    async fn record(&self, reservation: Reservation, record: Record) -> Result<(), LedgerError> {
+        self.ledger.record(reservation, record).await
     }
     async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
         self.ledger.release(reservation).await
@@ -264,9 +263,12 @@ impl Ledger for Counting {
     async fn doubt(&self, reservation: Reservation) -> Result<(), LedgerError> {
         self.ledger.doubt(reservation).await
     }
-    async fn accepted(&self, task: Option<&str>, after: u64) -> Result<Vec<Submission>, LedgerError> {
-        self.reads.fetch_add(usize::from(task == Some("quiet")), Ordering::Relaxed);
-        self.ledger.accepted(task, after).await
+    async fn submissions(&self, selection: &Selection) -> Result<Vec<Submission>, LedgerError> {
+        self.reads.fetch_add(usize::from(selection.task.as_deref() == Some("quiet")), Ordering::Relaxed);
+        self.ledger.submissions(selection).await
+    }
+    async fn forget(&self, retention: Retention, now_ms: i64) -> Result<u64, LedgerError> {
+        self.ledger.forget(retention, now_ms).await
     }
     async fn changed(&self, after: u64) -> Result<u64, LedgerError> {
         self.ledger.changed(after).await
