@@ -1,11 +1,9 @@
 //! The booth: everything that its runs share, and the door through which a run is opened.
 
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+mod runs;
 
-use tokio::sync::Notify;
+use std::{sync::Arc, time::Duration};
+
 use uuid::Uuid;
 
 use crate::{
@@ -15,9 +13,11 @@ use crate::{
     json::{Json, ParseLimits},
     pipeline::Scope,
     ports::{Clock, Hook, Ledger},
-    run::{Capacity, Limits, Run, RunOptions},
+    run::{Capacity, Keep, Limits, RecordRoom, Run, RunOptions},
     tools::{Catalog, ContractReport, LoadOptions, Loaded, Profile, load_document},
 };
+
+pub use runs::{CannotResume, HeldRun, Lease, RunInUse, Runs};
 
 /// What the runs of a booth share.
 #[derive(Debug)]
@@ -38,19 +38,16 @@ pub struct Booth {
     pub parse_limits: ParseLimits,
     /// How contracts are read that come over the wire.
     pub load: LoadOptions,
-    /// The runs that are open.
-    pub open_runs: OpenRuns,
+    /// The runs that are held.
+    pub runs: Runs,
+    /// Room for the results that runs keep for hosts that come back.
+    pub record_room: RecordRoom,
+    /// The longest that a run may wait for its host to come back.
+    pub max_grace: Duration,
 }
 
-/// The ids of the runs that are open.
-#[derive(Debug, Clone, Default)]
-pub struct OpenRuns(Arc<Ids>);
-
-#[derive(Debug, Default)]
-struct Ids {
-    open: Mutex<HashSet<Arc<str>>>,
-    closed: Notify,
-}
+/// The longest wait for a host, unless somebody says otherwise.
+pub const MAX_GRACE: Duration = Duration::from_mins(10);
 
 /// What a run is asked for with.
 #[derive(Debug, Default)]
@@ -69,6 +66,8 @@ pub struct OpenRun {
     pub mode: Mode,
     /// The profile of contracts that name none; `None`: the booth's.
     pub profile: Option<Profile>,
+    /// What becomes of it without its host; the booth caps the time.
+    pub keep: Keep,
     /// Who executes host tools and judges calls; `None`: nobody.
     pub host: Option<Arc<Host>>,
 }
@@ -76,39 +75,24 @@ pub struct OpenRun {
 /// A run that was opened.
 #[derive(Debug)]
 pub struct Opened {
-    /// The run.
-    pub run: Arc<Run>,
+    /// Leads the run.
+    pub lease: Lease,
     /// What became of the contracts that the host added.
     pub reports: Vec<ContractReport>,
-    /// Keeps the run's id taken.
-    pub lease: Lease,
-}
-
-/// Another stream holds the run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("run `{0}` is open on another stream; end that one first, or take another run id")]
-pub struct RunInUse(pub Arc<str>);
-
-/// Frees a run's id when it is dropped.
-#[derive(Debug)]
-pub struct Lease {
-    id: Arc<str>,
-    runs: OpenRuns,
 }
 
 impl Booth {
     /// Opens a run.
     pub fn open(&self, request: OpenRun) -> Result<Opened, RunInUse> {
         let id = request.id.unwrap_or_else(fresh_id);
-        let lease = self.open_runs.take(&id)?;
         let (catalog, reports) = self.with_contracts(&request.contracts);
         let mut hooks: Vec<Arc<dyn Hook>> = Vec::new();
         let mut executors = self.executors.clone();
-        if let Some(host) = request.host {
+        if let Some(host) = &request.host {
             if host.asks.before || host.asks.after {
-                hooks.push(Arc::<Host>::clone(&host));
+                hooks.push(Arc::<Host>::clone(host));
             }
-            executors = executors.with_host(host);
+            executors = executors.with_host(Arc::<Host>::clone(host));
         }
         let run = Run::open(RunOptions {
             task: request.task.unwrap_or_else(|| Arc::clone(&id)),
@@ -124,10 +108,12 @@ impl Booth {
             limits: request.limits.or(&self.limits),
             mode: request.mode,
             capacity: self.capacity,
+            keep: Keep { grace: request.keep.grace.min(self.max_grace), ..request.keep },
+            record_room: self.record_room.clone(),
             ledger: Arc::clone(&self.ledger),
             clock: Arc::clone(&self.clock),
         });
-        Ok(Opened { run, reports, lease })
+        Ok(Opened { lease: self.runs.hold(run, request.host)?, reports })
     }
 
     /// The booth's tools with contracts added, and what became of these.
@@ -138,38 +124,6 @@ impl Booth {
         let loaded = contracts.iter().map(|contract| load_document(contract, &self.load));
         let Loaded { catalog, reports } = self.catalog.overlay(loaded);
         (catalog, reports)
-    }
-}
-
-impl OpenRuns {
-    /// Returns when none is open.
-    pub async fn none(&self) {
-        loop {
-            let closed = self.0.closed.notified();
-            if self.0.open().is_empty() {
-                return;
-            }
-            closed.await;
-        }
-    }
-
-    fn take(&self, id: &Arc<str>) -> Result<Lease, RunInUse> {
-        let is_new = self.0.open().insert(Arc::clone(id));
-        if is_new { Ok(Lease { id: Arc::clone(id), runs: self.clone() }) } else { Err(RunInUse(Arc::clone(id))) }
-    }
-}
-
-impl Ids {
-    fn open(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
-        // What the lock guards is never left half changed.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.runs.0.open().remove(&self.id);
-        self.runs.0.closed.notify_waiters();
     }
 }
 

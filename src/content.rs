@@ -54,6 +54,18 @@ impl Content {
         Self::Text(text.into())
     }
 
+    /// Bytes of what is in it.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Image(blob) | Self::Audio(blob) => blob.data.len(),
+            Self::Resource(resource) => match &resource.body {
+                ResourceBody::Text(text) => text.len(),
+                ResourceBody::Blob(blob) => blob.len(),
+            },
+        }
+    }
+
     /// The piece as text: bytes are named by kind and size, never shown.
     pub fn to_text(&self) -> String {
         let bytes = |mime_type: &str, data: &Bytes| format!("[{mime_type}, {} bytes]", data.len());

@@ -6,7 +6,10 @@
 
 mod waiting;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
@@ -17,11 +20,11 @@ use crate::{
     result::CallResult,
     run::{BatchOutcome, Observer},
 };
-use waiting::Waiting;
 pub use waiting::{Delivery, UnknownCall};
+use waiting::{Question, Waiting};
 
 /// What the booth says to the host.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Signal {
     /// A call passed its preflight, and its executor starts.
     Started {
@@ -37,11 +40,11 @@ pub enum Signal {
     /// The one terminal result of a call.
     Finished(Arc<CallResult>),
     /// The batch is over; nothing else comes of it.
-    BatchFinished(Box<BatchOutcome>),
+    BatchFinished(Arc<BatchOutcome>),
     /// The booth failed on the batch; nobody knows what became of its calls.
     BatchLost,
-    /// Execute this call.
-    Execute(Box<Execution>),
+    /// Execute this call, unless it was begun when it was asked for before a connection was lost.
+    Execute(Box<Execution>, Asked),
     /// Stop executing this call: its result is given.
     Cancel {
         /// The call.
@@ -55,15 +58,42 @@ pub enum Signal {
     JudgeAfter(HookCall, Box<CallResult>),
 }
 
+/// Whether the host was asked before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It is asked for the first time.
+    First,
+    /// It is asked once more, over another connection.
+    Again,
+}
+
 /// The host of one run.
 #[derive(Debug)]
 pub struct Host {
-    signals: mpsc::UnboundedSender<Signal>,
+    link: Mutex<Link>,
     outcomes: Waiting<Result<ToolOutput, ExecutorError>>,
     decisions: Waiting<Result<Decision, HookError>>,
     overrides: Waiting<Result<Override, HookError>>,
     /// When it wants to be asked.
     pub asks: Asks,
+}
+
+/// The way to the host, and what it must hear again over another one.
+#[derive(Debug)]
+struct Link {
+    /// `None` while the host is away.
+    signals: Option<mpsc::UnboundedSender<Signal>>,
+    /// News of the running batch, kept for a host that may come back.
+    news: Option<Vec<Signal>>,
+}
+
+/// What a host hears that has come back.
+#[derive(Debug)]
+pub struct ComeBack {
+    /// What is said to it from now on: first of all the news of the running batch, and what is still asked.
+    pub heard: mpsc::UnboundedReceiver<Signal>,
+    /// The news are of a batch that ended while the host was away.
+    pub hears_end: bool,
 }
 
 /// When the host wants to be asked.
@@ -81,11 +111,34 @@ pub struct Asks {
 const CLOSED: &str = "the host has closed its side of the stream";
 
 impl Host {
-    /// A host, and what is said to it.
-    pub fn new(asks: Asks) -> (Arc<Self>, mpsc::UnboundedReceiver<Signal>) {
+    /// A host, and what is said to it. One that may come back hears the news of the running batch again then.
+    pub fn new(asks: Asks, may_come_back: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<Signal>) {
         let (signals, heard) = mpsc::unbounded_channel();
         let (outcomes, decisions, overrides) = (Waiting::default(), Waiting::default(), Waiting::default());
-        (Arc::new(Self { signals, outcomes, decisions, overrides, asks }), heard)
+        let link = Mutex::new(Link { signals: Some(signals), news: may_come_back.then(Vec::new) });
+        (Arc::new(Self { link, outcomes, decisions, overrides, asks }), heard)
+    }
+
+    /// The host has come back.
+    pub fn come_back(&self) -> ComeBack {
+        let (signals, heard) = mpsc::unbounded_channel();
+        let mut link = self.link();
+        let news = link.news.iter().flatten().cloned();
+        let questions = [self.outcomes.reopen(), self.decisions.reopen(), self.overrides.reopen()];
+        for signal in news.chain(questions.into_iter().flatten()) {
+            drop(signals.send(signal));
+        }
+        let hears_end = link.news.iter().flatten().any(|news| matches!(news, Signal::BatchFinished(_)));
+        if let Some(news) = link.news.as_mut().filter(|_| hears_end) {
+            news.clear();
+        }
+        link.signals = Some(signals);
+        ComeBack { heard, hears_end }
+    }
+
+    /// The host is away: nothing is sent, and what it is asked waits for it.
+    pub fn go_away(&self) {
+        self.link().signals = None;
     }
 
     /// The host's answer to an execution. `call_id` is checked if it is given.
@@ -122,8 +175,49 @@ impl Host {
 
     /// Says something to the host.
     pub fn tell(&self, signal: Signal) {
-        // Without a stream there is nobody to tell; then the run is being cancelled.
-        drop(self.signals.send(signal));
+        let mut link = self.link();
+        let Link { signals, news } = &mut *link;
+        if let Some(news) = news {
+            match &signal {
+                Signal::Finished(_) | Signal::BatchLost => news.push(signal.clone()),
+                // Once it was said, a host that has not heard it sends its batch again.
+                Signal::BatchFinished(_) if signals.is_some() => news.clear(),
+                Signal::BatchFinished(_) => news.push(signal.clone()),
+                Signal::Started { .. }
+                | Signal::Progress(..)
+                | Signal::Execute(..)
+                | Signal::Cancel { .. }
+                | Signal::JudgeBefore(_)
+                | Signal::JudgeAfter(..) => {}
+            }
+        }
+        // Without a way there is nobody to tell.
+        if let Some(signals) = signals {
+            drop(signals.send(signal));
+        }
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        // What the lock guards is never left half changed.
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks something, over the way that there is now and over every later one; `None` once nobody can answer any more.
+    fn ask<'a, T>(
+        &'a self,
+        waiting: &'a Waiting<T>,
+        place: (&Arc<str>, u32),
+        running: Option<(&Arc<str>, ProgressSender)>,
+        ask: impl Fn(Asked) -> Signal,
+    ) -> Option<Question<'a, T>> {
+        // Held until it is asked, so that a host that comes back meanwhile is not asked twice.
+        let link = self.link();
+        let again = link.news.is_some().then(|| ask(Asked::Again));
+        let question = waiting.question(place, again, running)?;
+        if let Some(signals) = &link.signals {
+            drop(signals.send(ask(Asked::First)));
+        }
+        Some(question)
     }
 
     async fn judged<T>(&self, answer: impl Future<Output = Option<Result<T, HookError>>>) -> Result<T, HookError> {
@@ -157,9 +251,9 @@ impl Executor for Host {
     async fn execute(&self, execution: Execution, progress: ProgressSender) -> Result<ToolOutput, ExecutorError> {
         let (batch, index) = (Arc::clone(&execution.place.batch), execution.call.index);
         let call_id = Arc::clone(&execution.call.id);
-        let question = self.outcomes.question((&batch, index), Some(&call_id), Some(progress));
+        let execute = |asked| Signal::Execute(Box::new(execution.clone()), asked);
+        let question = self.ask(&self.outcomes, (&batch, index), Some((&call_id, progress)), execute);
         let Some(question) = question else { return Err(ExecutorError::NotStarted(CLOSED.to_owned())) };
-        self.tell(Signal::Execute(Box::new(execution)));
         let question = question.or_when_given_up(|| self.tell(Signal::Cancel { index, call_id }));
         question.answer().await.unwrap_or_else(|| Err(ExecutorError::Failed(CLOSED.to_owned())))
     }
@@ -171,9 +265,9 @@ impl Hook for Host {
         if !self.asks.before {
             return Ok(Decision::Allow);
         }
-        let question = self.decisions.question((&call.place.batch, call.call.index), None, None);
+        let place = (&call.place.batch, call.call.index);
+        let question = self.ask(&self.decisions, place, None, |_| Signal::JudgeBefore(call.clone()));
         let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
-        self.tell(Signal::JudgeBefore(call.clone()));
         self.judged(question.answer()).await
     }
 
@@ -181,9 +275,10 @@ impl Hook for Host {
         if !self.asks.after {
             return Ok(Override::default());
         }
-        let question = self.overrides.question((&call.place.batch, call.call.index), None, None);
+        let place = (&call.place.batch, call.call.index);
+        let judge = |_| Signal::JudgeAfter(call.clone(), Box::new(result.clone()));
+        let question = self.ask(&self.overrides, place, None, judge);
         let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
-        self.tell(Signal::JudgeAfter(call.clone(), Box::new(result.clone())));
         self.judged(question.answer()).await
     }
 }

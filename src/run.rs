@@ -6,17 +6,24 @@ mod delivery;
 mod duplicates;
 mod feed;
 mod limits;
+mod record;
 mod submission;
 mod verdict;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use ahash::AHashMap;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    call::Mode,
+    call::{Mode, ToolCall},
     content::{Progress, Warning},
     pipeline::{self, AdmittedCall, Attempt, Scope, Watch},
     ports::{Clock, Ledger},
@@ -27,6 +34,8 @@ use crate::{
 pub use feed::{Fed, Feed, Feeder};
 use limits::Counters;
 pub use limits::{Budget, Limit, Limits};
+use record::Records;
+pub use record::{Known, RecordRoom};
 pub use verdict::{Verdict, VerdictReason, agree};
 
 /// What a run is opened with.
@@ -44,10 +53,23 @@ pub struct RunOptions {
     pub mode: Mode,
     /// What the booth grants it.
     pub capacity: Capacity,
+    /// What becomes of it without its host.
+    pub keep: Keep,
+    /// Room for the results that are kept for a host that comes back.
+    pub record_room: RecordRoom,
     /// Where submissions are kept.
     pub ledger: Arc<dyn Ledger>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
+}
+
+/// What becomes of a run that has lost its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keep {
+    /// How long it waits for its host to come back; zero: it ends at once. So long, too, results are kept.
+    pub grace: Duration,
+    /// Whether calls that run go on meanwhile, or are cancelled.
+    pub calls_go_on: bool,
 }
 
 /// What the booth grants one run.
@@ -77,8 +99,9 @@ pub struct Run {
     counters: Mutex<Counters>,
     permits: Semaphore,
     cancel: CancellationToken,
-    /// The batch that is running, for whoever cancels it.
+    /// The batch that is running, for whoever cancels it or waits for it.
     current: Mutex<Option<Current>>,
+    records: Mutex<Records>,
 }
 
 /// The running batch, as cancellation sees it.
@@ -88,6 +111,19 @@ struct Current {
     cancel: CancellationToken,
     /// Tokens of its calls, made when somebody first asks for one.
     calls: AHashMap<u32, CancellationToken>,
+    /// The calls that were taken so far.
+    taken: Vec<Arc<ToolCall>>,
+    /// What it will have brought.
+    outcome: watch::Receiver<Option<Arc<BatchOutcome>>>,
+}
+
+/// The running batch, as others see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its id.
+    pub batch: Arc<str>,
+    /// Its calls so far.
+    pub calls: Vec<Arc<ToolCall>>,
 }
 
 /// What a batch brought.
@@ -130,6 +166,7 @@ impl Run {
             permits: Semaphore::new(options.capacity.max_parallel.min(Semaphore::MAX_PERMITS)),
             cancel: CancellationToken::new(),
             current: Mutex::default(),
+            records: Mutex::default(),
             scope: Mutex::new(Arc::new(options.scope.clone())),
             options,
         })
@@ -138,6 +175,16 @@ impl Run {
     /// The run's id.
     pub fn id(&self) -> &Arc<str> {
         &self.options.id
+    }
+
+    /// The task that it works on.
+    pub fn task(&self) -> &Arc<str> {
+        &self.options.task
+    }
+
+    /// What becomes of it without its host.
+    pub fn keep(&self) -> Keep {
+        self.options.keep
     }
 
     /// The limits in force.
@@ -164,6 +211,40 @@ impl Run {
     /// Cancels everything that runs and everything that is still to come (rule B8).
     pub fn cancel(&self) {
         self.cancel.cancel();
+    }
+
+    /// Cancels the running batch, if one is running.
+    pub fn cancel_running(&self) {
+        if let Some(current) = &*lock(&self.current) {
+            current.cancel.cancel();
+        }
+    }
+
+    /// The batch that is running.
+    pub fn running(&self) -> Option<Running> {
+        let current = lock(&self.current);
+        current.as_ref().map(|current| Running { batch: Arc::clone(&current.batch), calls: current.taken.clone() })
+    }
+
+    /// Waits for the end of the running batch, if it is this one; `None`: it is not, or the booth failed on it.
+    pub async fn outcome_of(&self, batch: &str) -> Option<Arc<BatchOutcome>> {
+        let mut outcome = {
+            let current = lock(&self.current);
+            current.as_ref().filter(|current| &*current.batch == batch)?.outcome.clone()
+        };
+        outcome.wait_for(Option::is_some).await.ok()?.clone()
+    }
+
+    /// Returns when no batch is running.
+    pub async fn idle(&self) {
+        while let Some(running) = self.running() {
+            self.outcome_of(&running.batch).await;
+        }
+    }
+
+    /// What is left of its limits.
+    pub fn remaining(&self) -> Budget {
+        self.counters().remaining(self.limits(), self.opened.elapsed())
     }
 
     /// Cancels the running batch, or one call of it. False if that batch is not running.

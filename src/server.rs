@@ -122,7 +122,7 @@ async fn drain(booth: &Booth, stopping: &Stopping, health: &HealthReporter, end:
     tokio::pin!(grace);
     tokio::select! {
         () = &mut grace => {}
-        () = booth.open_runs.none() => {
+        () = booth.runs.none() => {
             // Whoever watches the health of the booth knows by now, and must not hold it up.
             forget(health).await;
             grace.await;
@@ -130,6 +130,7 @@ async fn drain(booth: &Booth, stopping: &Stopping, health: &HealthReporter, end:
     }
     warn!("the grace is over; what still runs is cancelled");
     stopping.cancel.cancel();
+    booth.runs.cancel_waiting();
     // Cancelled calls answer at once; whoever does not read his answer is not waited for.
     tokio::time::sleep(LAST_WORDS).await;
 }

@@ -66,7 +66,7 @@ async fn in_this_process(tools: Tools, tool: String, arguments: Bytes) -> anyhow
     let opened = tools.booth()?.open(OpenRun::default())?;
     let call = ToolCall { index: 0, id: "call".into(), name: tool.into(), arguments, idempotency_key: None };
     let batch = Batch { id: "call".into(), calls: vec![call], finish: Finish::Complete, mode: None };
-    let (results, _) = in_process::run_batch(&opened.run, batch).await;
+    let (results, _) = in_process::run_batch(opened.lease.run(), batch).await;
     let result = results.first().context("the batch of one call has no result")?;
     Ok(shown::result(result))
 }

@@ -5,12 +5,12 @@ use std::{path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 
 use toolbooth::{
-    booth::{Booth, OpenRuns},
+    booth::{Booth, MAX_GRACE, Runs},
     executors::Executors,
     ledgers::MemoryLedger,
     ports::SystemClock,
     result::CallResult,
-    run::{Feed, Run, Unobserved, Verdict},
+    run::{Feed, RecordRoom, Run, Unobserved, Verdict},
     tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Severity, load_paths},
 };
 
@@ -74,17 +74,19 @@ pub(super) fn booth(settings: &Settings, catalog: Catalog, load: LoadOptions) ->
         capacity: settings.capacity,
         parse_limits: settings.arguments.clone(),
         load,
-        open_runs: OpenRuns::default(),
+        runs: Runs::default(),
+        record_room: RecordRoom::default(),
+        max_grace: MAX_GRACE,
     })
 }
 
 /// Runs a batch to its end, with nobody watching.
 pub(super) async fn run_batch(run: &Arc<Run>, batch: impl Into<Feed>) -> (Vec<Arc<CallResult>>, Verdict) {
     let outcome = run.batch(batch.into(), Arc::new(Unobserved)).await;
-    for warning in outcome.warnings {
+    for warning in &outcome.warnings {
         tracing::warn!(code = warning.code, "{}", warning.message);
     }
-    (outcome.results, outcome.verdict)
+    (outcome.results.clone(), outcome.verdict.clone())
 }
 
 /// Logs what is remarked on a contract: file and line first.

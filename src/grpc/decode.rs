@@ -11,7 +11,7 @@ use crate::{
     content::{Blob, Content, Progress, Resource, ResourceBody, ToolOutput},
     json::{self, Json, ParseLimits, SharedJson},
     ports::{Decision, ExecutorError, HookError, Override},
-    run::Limits,
+    run::{Keep, Limits},
     tools::Profile,
 };
 
@@ -41,7 +41,8 @@ pub(super) fn assigned_batch_id() -> Arc<str> {
     Uuid::now_v7().to_string().into()
 }
 
-fn id(field: &'static str, id: String) -> Result<Option<Arc<str>>, Fault> {
+/// The id of a run, a task or a batch; `None` if it is empty.
+pub(super) fn id(field: &'static str, id: String) -> Result<Option<Arc<str>>, Fault> {
     if id.len() > MAX_ID_BYTES {
         return Err(malformed(field, format!("it has more than {MAX_ID_BYTES} bytes")));
     }
@@ -81,7 +82,10 @@ pub(super) fn open(open: proto::Open) -> Result<OpenRun, Fault> {
     known::<proto::Profile>("open.profile", open.profile)?;
     known::<proto::ExecutionMode>("open.mode", open.mode)?;
     known::<proto::Delivery>("open.delivery", open.delivery)?;
+    known::<proto::OnDisconnect>("open.on_disconnect", open.on_disconnect)?;
+    let grace = open.resume_grace.map(|grace| duration("open.resume_grace", grace)).transpose()?;
     Ok(OpenRun {
+        keep: Keep { grace: grace.unwrap_or_default(), calls_go_on: open.on_disconnect() == proto::OnDisconnect::Keep },
         mode: mode(open.mode()).unwrap_or_default(),
         profile: profile(open.profile()),
         id: id("open.run_id", open.run_id)?,

@@ -5,9 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message as _;
 
+use tokio::time::Instant;
+
 use super::proto;
 use crate::{
+    booth::HeldRun,
     content::{Blob, Content, Resource, ResourceBody, Warning},
+    host::Asked,
     json::{Json, SharedJson},
     ports::{Execution, HookCall, Submission},
     refusal::{Code, Reason, Refusal, Repair, Retry, Violation},
@@ -42,7 +46,7 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
         call_id: result.call.id.to_string(),
         tool: result.call.name.to_string(),
         is_error: result.is_error,
-        error: result.error.as_ref().map(|refusal| error_of(refusal, result.executed)),
+        error: result.error.as_ref().map(|refusal| error_of(refusal, result.executed || result.replayed)),
         executed: result.executed,
         terminate: result.terminate,
         replayed: result.replayed,
@@ -226,6 +230,23 @@ fn budget(budget: &Budget) -> proto::Budget {
     }
 }
 
+pub(super) fn run(held: &HeldRun) -> proto::RunState {
+    let HeldRun { run, waits_until } = held;
+    let running = run.running();
+    let left = waits_until.map(|until| until.saturating_duration_since(Instant::now()));
+    proto::RunState {
+        run_id: run.id().to_string(),
+        task: run.task().to_string(),
+        is_led: waits_until.is_none(),
+        waits: left.and_then(duration),
+        running_batch_id: running.as_ref().map(|running| running.batch.to_string()).unwrap_or_default(),
+        running_calls: running.map_or(0, |running| u32::try_from(running.calls.len()).unwrap_or(u32::MAX)),
+        last_batch_id: run.last_batch().as_deref().unwrap_or_default().to_owned(),
+        limits: Some(limits(run.limits())),
+        remaining: Some(budget(&run.remaining())),
+    }
+}
+
 pub(super) fn limits(limits: &Limits) -> proto::Limits {
     proto::Limits {
         max_turns: limits.max_turns,
@@ -295,7 +316,7 @@ fn extra(kept: &Json) -> Option<Json> {
     if extra.is_empty() { None } else { Some(extra.into()) }
 }
 
-pub(super) fn execute(execution: &Execution) -> proto::Execute {
+pub(super) fn execute(execution: &Execution, asked: Asked) -> proto::Execute {
     proto::Execute {
         call_id: execution.call.id.to_string(),
         tool: execution.tool.name.to_string(),
@@ -304,6 +325,7 @@ pub(super) fn execute(execution: &Execution) -> proto::Execute {
         idempotency_key: execution.idempotency_key().into_owned(),
         timeout: execution.timeout.and_then(duration),
         deadline: execution.deadline.and_then(duration),
+        again: asked == Asked::Again,
     }
 }
 

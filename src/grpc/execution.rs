@@ -13,12 +13,13 @@ use super::{
     session,
 };
 use crate::{
-    booth::{Booth, Lease},
-    call::{Finish, ToolCall, is_blank_id},
+    booth::{Booth, Lease, Opened},
+    call::{Batch, Finish, ToolCall, is_blank_id},
     json::Json,
     pipeline::{self, Scope},
     result::Trace,
-    run::{self, BatchOutcome, Feed, Run, Unobserved, VerdictReason},
+    run::{self, BatchOutcome, Feed, Known, Run, Unobserved, VerdictReason},
+    tools::ContractReport,
 };
 
 /// Serves the execution of calls.
@@ -67,24 +68,28 @@ impl Service for Execution {
             return Err(Fault::Draining.into());
         }
         let request = request.into_inner();
-        let opened = self.booth.open(decode::open(request.open.unwrap_or_default())?).map_err(Fault::from)?;
-        // A caller that goes away, and a booth that stops, cancel the batch.
-        let _cancel = CancelOnDrop(Arc::clone(&opened.run));
-        let id = decode::named(request.batch_id).unwrap_or_else(decode::assigned_batch_id);
+        let (lease, reports) = self.lead(request.open.unwrap_or_default())?;
+        let run = Arc::clone(lease.run());
+        let id = decode::id("batch_id", request.batch_id)?.unwrap_or_else(decode::assigned_batch_id);
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
-        let running = opened.run.batch(Feed::from(batch), Arc::new(Unobserved));
-        let outcome = self.outcome(running, &opened.run, opened.lease).await?;
+        let outcome = self.outcome(lease, batch).await?;
         let (verdict, warning) = encode::verdict(&outcome.verdict, self.max_message_bytes);
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
-            run_id: opened.run.id().to_string(),
+            run_id: run.id().to_string(),
             batch_id: id.to_string(),
             results: fit::all(&outcome.results, verdict.encoded_len(), self.max_message_bytes),
             verdict: Some(verdict),
             warnings,
-            contracts: encode::reports(&opened.reports),
+            contracts: encode::reports(&reports),
         }))
+    }
+
+    async fn get_run(&self, request: Request<proto::GetRunRequest>) -> Result<Response<proto::GetRunResponse>, Status> {
+        let id = request.into_inner().run_id;
+        let held = self.booth.runs.get(&id).ok_or(Fault::RunNotFound(id))?;
+        Ok(Response::new(proto::GetRunResponse { run: Some(encode::run(&held)) }))
     }
 
     async fn validate(
@@ -153,21 +158,50 @@ fn validation(scope: &Scope, call: &ToolCall) -> proto::CallValidation {
 }
 
 impl Execution {
+    /// Opens the run of a batch, or goes on with one that is held.
+    fn lead(&self, open: proto::Open) -> Result<(Lease, Vec<ContractReport>), Fault> {
+        if open.resume {
+            return Ok((self.booth.runs.resume(&open.run_id, false)?, Vec::new()));
+        }
+        let Opened { lease, reports } = self.booth.open(decode::open(open)?)?;
+        Ok((lease, reports))
+    }
+
+    /// What the batch brings; a batch that is sent again is waited for, or answered from its record.
+    async fn outcome(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
+        let run = Arc::clone(lease.run());
+        let _cancel = CancelOnDrop(Arc::clone(&run));
+        match (run.knows(&batch.id), run.running()) {
+            (Known::Running, _) => {
+                let outcome = run.outcome_of(&batch.id).await.ok_or(Fault::Lost);
+                lease.wait();
+                outcome
+            }
+            (Known::Forgotten, _) => {
+                lease.wait();
+                Err(Fault::BatchForgotten(batch.id))
+            }
+            (Known::New | Known::Recorded, Some(running)) => {
+                lease.wait();
+                Err(Fault::BatchRunning(running.batch))
+            }
+            (Known::New | Known::Recorded, None) => self.run_to_end(lease, batch).await,
+        }
+    }
+
     /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that what has started is answered
     /// and recorded even if its caller goes away.
-    async fn outcome(
-        &self,
-        running: impl Future<Output = BatchOutcome> + Send + 'static,
-        run: &Run,
-        lease: Lease,
-    ) -> Result<BatchOutcome, Fault> {
-        let mut running = running.boxed();
+    async fn run_to_end(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
+        let run = Arc::clone(lease.run());
+        let mut running = run.batch(Feed::from(batch), Arc::new(Unobserved)).boxed();
         if let Some(outcome) = (&mut running).now_or_never() {
+            lease.wait();
             return Ok(outcome);
         }
         let mut task = tokio::spawn(async move {
-            let _lease = lease;
-            running.await
+            let outcome = running.await;
+            lease.wait();
+            outcome
         });
         let outcome = tokio::select! {
             outcome = &mut task => outcome,
@@ -180,11 +214,14 @@ impl Execution {
     }
 }
 
-/// Cancels a run whose caller has gone away.
+/// Cancels what runs for a caller who has gone away, unless he asked that it goes on.
 struct CancelOnDrop(Arc<Run>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.cancel();
+        let keep = self.0.keep();
+        if keep.grace.is_zero() || !keep.calls_go_on {
+            self.0.cancel_running();
+        }
     }
 }

@@ -11,7 +11,6 @@ mod reply;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use ahash::AHashSet;
 use futures::FutureExt as _;
 use tokio::sync::mpsc;
 use tonic::Streaming;
@@ -46,6 +45,7 @@ const SIGNALS_AT_ONCE: usize = 64;
 /// An open run and its stream.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of how a stream ends")]
 struct Session {
+    lease: Lease,
     run: Arc<Run>,
     host: Arc<Host>,
     replies: Replies,
@@ -53,8 +53,8 @@ struct Session {
     batch: Phase,
     /// Calls of the running batch.
     calls: usize,
-    /// Ids of the batches so far.
-    batch_ids: AHashSet<Arc<str>>,
+    /// Batches that this stream has begun.
+    batches: usize,
     /// The host has no more to say, or is not listened to any more: running calls are finished, then the stream ends.
     ending: bool,
     /// Half-closed: nothing more can come in.
@@ -64,16 +64,12 @@ struct Session {
     draining: bool,
     /// The grace is over, and what was left is cancelled.
     expired: bool,
+    /// The host said that its run is over.
+    run_ended: bool,
+    /// The host is gone, and its run waits for it.
+    leaves: bool,
     /// Why the host's frames could not be read on.
     unreadable: Option<Fault>,
-    _lease: Lease,
-}
-
-impl Drop for Session {
-    /// However the stream ends, nothing of its run goes on.
-    fn drop(&mut self) {
-        self.run.cancel();
-    }
 }
 
 /// What the run is doing. Batches come one after the other.
@@ -95,32 +91,45 @@ impl Session {
         let (stopping, out) = (self.stopping.clone(), self.replies.out().clone());
         // Made once: each of them stands in a list of waiters, and a frame must not cost a change of three lists.
         let (drained, expired, gone) = (stopping.drain.cancelled(), stopping.cancel.cancelled(), out.closed());
-        tokio::pin!(drained, expired, gone);
+        let taken_over = self.lease.taken_over();
+        tokio::pin!(drained, expired, gone, taken_over);
         let mut heard = Vec::new();
-        while !(self.ending && matches!(self.batch, Phase::Idle)) {
+        while !(self.ending && matches!(self.batch, Phase::Idle)) && !self.leaves {
             tokio::select! {
                 biased;
+                () = &mut taken_over => {
+                    info!(run = ?self.run.id(), "another stream has taken over the run");
+                    return Err(Fault::TakenOver(Arc::clone(self.run.id())));
+                }
                 1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await?,
                 // Watched to the end: a host may half-close, and go away before its last call is over.
-                () = &mut gone, if !self.gone => self.lost(),
+                () = &mut gone, if !self.gone => {
+                    let is_reset = !self.half_closed && matches!(inbound.message().now_or_never(), Some(Ok(None)));
+                    self.lost(is_reset);
+                }
                 frame = inbound.message(), if !self.half_closed => match frame {
                     Ok(Some(frame)) => self.take(frame).await?,
                     Ok(None) => self.half_close(),
                     Err(status) => {
                         self.unreadable = Some(Fault::Unreadable(status.message().to_owned()));
-                        self.lost();
+                        self.lost(false);
                     }
                 },
                 () = &mut drained, if !self.draining => self.drain().await,
                 () = &mut expired, if self.draining && !self.expired => self.cancel_rest(),
             }
         }
-        info!(run = ?self.run.id(), batches = self.batch_ids.len(), "run closed");
-        match self.unreadable.take() {
+        info!(run = ?self.run.id(), batches = self.batches, "run stream closed");
+        let ended = match self.unreadable.take() {
             Some(fault) => Err(fault),
             None if self.draining && !self.half_closed => Err(Fault::Draining),
             None => Ok(()),
+        };
+        if !self.run_ended && !self.draining {
+            self.host.go_away();
+            self.lease.wait();
         }
+        ended
     }
 
     /// Passes on what the run says. After the end of a batch nothing more comes of it.
@@ -149,12 +158,13 @@ impl Session {
     /// holds up no time-out.
     fn start(&mut self, feed: Feed) {
         debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
+        self.batches += 1;
         let host = Arc::clone(&self.host);
         let running = self.run.batch(feed, Arc::<Host>::clone(&host));
         let ended = AssertUnwindSafe(running).catch_unwind();
         let mut running = async move {
             host.tell(match ended.await {
-                Ok(outcome) => Signal::BatchFinished(Box::new(outcome)),
+                Ok(outcome) => Signal::BatchFinished(outcome),
                 Err(_) => Signal::BatchLost,
             });
         }
@@ -191,13 +201,25 @@ impl Session {
         }
     }
 
-    /// The host is gone, or cannot be understood: everything is cancelled.
-    fn lost(&mut self) {
+    /// The host is gone, or cannot be understood: its run waits for it, if it asked for that, or is cancelled. A stream that the
+    /// host has reset cancels what runs in any case (rule B8).
+    fn lost(&mut self, is_reset: bool) {
         self.gone = true;
-        info!(run = ?self.run.id(), "the host is gone or not understood; its run is cancelled");
-        self.run.cancel();
         self.half_closed = true;
-        self.end();
+        info!(run = ?self.run.id(), is_reset, "the host is gone or not understood");
+        if self.run.keep().grace.is_zero() {
+            self.run.cancel();
+            return self.end();
+        }
+        self.leaves = true;
+        self.host.go_away();
+        if is_reset {
+            self.run.cancel_running();
+        }
+        // Of a batch in pieces, what was to run only when it is complete never began: it can be sent again.
+        if let Some(assembly) = self.take_assembly().filter(Assembly::is_eager) {
+            self.complete(assembly, crate::call::Finish::CutOff);
+        }
     }
 
     async fn drain(&mut self) {

@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use tonic::{Code, Status};
 
-use crate::{booth::RunInUse, ports::LedgerError};
+use crate::{
+    booth::{CannotResume, RunInUse},
+    ports::LedgerError,
+};
 
 /// Why a request, or a whole stream, cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,8 +36,20 @@ pub enum Fault {
     #[error(transparent)]
     RunInUse(#[from] RunInUse),
     /// There is no run to go on with.
-    #[error("there is no run `{0}` to resume; open it without `resume`")]
-    NothingToResume(Arc<str>),
+    #[error(transparent)]
+    CannotResume(#[from] CannotResume),
+    /// Another stream has resumed the run.
+    #[error("another stream has resumed the run `{0}`, and leads it now")]
+    TakenOver(Arc<str>),
+    /// Another batch of the run is running.
+    #[error("batch `{0}` of the run is running; wait for its end")]
+    BatchRunning(Arc<str>),
+    /// The batch is over, and what it brought is not kept any more.
+    #[error("batch `{0}` was sent before, and its results are not kept any more; take another batch id")]
+    BatchForgotten(Arc<str>),
+    /// The booth holds no such run.
+    #[error("there is no run `{0}`; a run is held while it is open, and as long afterwards as its host asked for")]
+    RunNotFound(String),
     /// The booth is about to stop.
     #[error("the booth is draining; try another one")]
     Draining,
@@ -65,9 +80,16 @@ impl Fault {
         match self {
             Self::NotOpened | Self::Unreadable(_) | Self::Malformed { .. } => Code::InvalidArgument,
             Self::Silent(_) => Code::DeadlineExceeded,
-            Self::UnknownVersion(_) => Code::FailedPrecondition,
+            Self::UnknownVersion(_)
+            | Self::CannotResume(CannotResume::OpenedOtherwise(..))
+            | Self::BatchRunning(_)
+            | Self::BatchForgotten(_) => Code::FailedPrecondition,
+            Self::TakenOver(_) => Code::Aborted,
             Self::RunInUse(_) => Code::AlreadyExists,
-            Self::NothingToResume(_) | Self::ToolNotFound { .. } | Self::SubmissionNotFound(_) => Code::NotFound,
+            Self::CannotResume(CannotResume::NotHeld(_))
+            | Self::ToolNotFound { .. }
+            | Self::SubmissionNotFound(_)
+            | Self::RunNotFound(_) => Code::NotFound,
             Self::Draining | Self::Ledger(_) => Code::Unavailable,
             Self::BatchTooLarge => Code::ResourceExhausted,
             Self::Lost => Code::Internal,

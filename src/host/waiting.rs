@@ -8,6 +8,7 @@ use std::{
 use ahash::{AHashMap, AHashSet};
 use tokio::sync::oneshot;
 
+use super::Signal;
 use crate::{content::Progress, excerpt::excerpt, ports::ProgressSender};
 
 /// Places of questions that are over, for answers that come late; older ones are forgotten.
@@ -49,9 +50,11 @@ struct State<T> {
 
 #[derive(Debug)]
 struct Open<T> {
-    call_id: Option<Arc<str>>,
+    /// How it is asked once more.
+    again: Option<Signal>,
     answer: oneshot::Sender<T>,
-    progress: Option<ProgressSender>,
+    /// The id of the call that is executed, and where its signs of life go.
+    running: Option<(Arc<str>, ProgressSender)>,
 }
 
 impl<T> Default for Waiting<T> {
@@ -66,8 +69,8 @@ impl<T> Waiting<T> {
     pub(super) fn question(
         &self,
         (batch, index): (&Arc<str>, u32),
-        call_id: Option<&Arc<str>>,
-        progress: Option<ProgressSender>,
+        again: Option<Signal>,
+        running: Option<(&Arc<str>, ProgressSender)>,
     ) -> Option<Question<'_, T>> {
         let mut state = self.state();
         if state.closed {
@@ -75,7 +78,8 @@ impl<T> Waiting<T> {
         }
         let place = (Arc::clone(batch), index);
         let (sender, receiver) = oneshot::channel();
-        state.open.insert(place.clone(), Open { call_id: call_id.cloned(), answer: sender, progress });
+        let running = running.map(|(call_id, progress)| (Arc::clone(call_id), progress));
+        state.open.insert(place.clone(), Open { again, answer: sender, running });
         drop(state);
         Some(Question { waiting: self, place, receiver, tell: None })
     }
@@ -90,8 +94,9 @@ impl<T> Waiting<T> {
         let mut state = self.state();
         let place = (Arc::from(batch), index);
         let Some(open) = state.open.get(&place) else { return state.late(&place) };
-        if call_id.is_some_and(|id| open.call_id.as_deref() != Some(id)) {
-            return Err(UnknownCall::OtherId(excerpt(open.call_id.as_deref().unwrap_or_default())));
+        let own = open.running.as_ref().map(|(id, _)| &**id);
+        if call_id.is_some_and(|id| own != Some(id)) {
+            return Err(UnknownCall::OtherId(excerpt(own.unwrap_or_default())));
         }
         let Some(open) = state.open.remove(&place) else { return Err(UnknownCall::NotAsked) };
         state.end(place);
@@ -106,14 +111,21 @@ impl<T> Waiting<T> {
     ) -> Result<Delivery, UnknownCall> {
         let state = self.state();
         let place = (Arc::from(batch), index);
-        match state.open.get(&place).map(|open| &open.progress) {
-            Some(Some(sender)) => {
+        match state.open.get(&place).map(|open| &open.running) {
+            Some(Some((_, sender))) => {
                 sender.send(progress);
                 Ok(Delivery::InTime)
             }
             Some(None) => Err(UnknownCall::NotAsked),
             None => state.late(&place),
         }
+    }
+
+    /// Questions can be answered again: those that are open, as they are asked once more.
+    pub(super) fn reopen(&self) -> Vec<Signal> {
+        let mut state = self.state();
+        state.closed = false;
+        state.open.values().filter_map(|open| open.again.clone()).collect()
     }
 
     /// Answers every open question, and opens no other.

@@ -2,7 +2,7 @@
 //! goes wrong here undoes what was executed.
 
 use crate::{
-    content::{Content, ResourceBody, Warning},
+    content::{Content, Warning},
     excerpt::beginning,
     json::SharedJson,
     refusal::{Code, Refusal},
@@ -80,7 +80,7 @@ fn cap_content(most: usize, mut full_bytes: Option<usize>, result: &mut CallResu
     let mut left = most;
     let mut cut = 0;
     for content in &mut result.content {
-        let size = size(content);
+        let size = content.bytes();
         let text = if let Content::Text(text) = content { text } else { "" };
         let unread = if text.is_empty() { None } else { full_bytes.take() };
         if size <= left && unread.is_none() {
@@ -96,17 +96,6 @@ fn cap_content(most: usize, mut full_bytes: Option<usize>, result: &mut CallResu
     if cut > 0 {
         let message = format!("content of {cut} bytes was cut; at most {most} are kept");
         result.warnings.push(Warning { code: "output_truncated", message });
-    }
-}
-
-fn size(content: &Content) -> usize {
-    match content {
-        Content::Text(text) => text.len(),
-        Content::Image(blob) | Content::Audio(blob) => blob.data.len(),
-        Content::Resource(resource) => match &resource.body {
-            ResourceBody::Text(text) => text.len(),
-            ResourceBody::Blob(blob) => blob.len(),
-        },
     }
 }
 

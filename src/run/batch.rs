@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
 use futures::{FutureExt as _, future::join_all};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -13,7 +13,7 @@ use super::{
     calls::Calls,
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
-    lock, submission,
+    lock, record, submission,
     verdict::Ending,
 };
 use crate::{
@@ -33,7 +33,7 @@ impl Run {
         self: &Arc<Self>,
         mut feed: Feed,
         observer: Arc<dyn Observer>,
-    ) -> impl Future<Output = BatchOutcome> + Send + use<> {
+    ) -> impl Future<Output = Arc<BatchOutcome>> + Send + use<> {
         let mut ongoing = Ongoing::begin(self, &feed, observer);
         async move {
             let warnings = ongoing.take_all(&mut feed).await;
@@ -58,6 +58,16 @@ struct Ongoing {
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: AHashMap<OnceKey, u32>,
     calls: Calls,
+    /// Results that were recorded when this batch was sent before.
+    earlier: Option<Arc<[Arc<CallResult>]>>,
+    outcome: watch::Sender<Option<Arc<BatchOutcome>>>,
+}
+
+impl Drop for Ongoing {
+    /// Also if the booth fails on it: nobody may wait for it any more.
+    fn drop(&mut self) {
+        *lock(&self.run.current) = None;
+    }
 }
 
 impl Ongoing {
@@ -66,8 +76,15 @@ impl Ongoing {
         if feed.cancelled {
             cancel.cancel();
         }
-        let current = Current { batch: Arc::clone(&feed.id), cancel: cancel.clone(), calls: AHashMap::new() };
-        *lock(&run.current) = Some(current);
+        let (outcome, told) = watch::channel(None);
+        *lock(&run.current) = Some(Current {
+            batch: Arc::clone(&feed.id),
+            cancel: cancel.clone(),
+            calls: AHashMap::new(),
+            taken: Vec::new(),
+            outcome: told,
+        });
+        let earlier = run.begin_record(&feed.id);
         let is_sequential = |name: &Arc<str>| is_sequential(run, name);
         let place = BatchPlace { run: Arc::clone(run.id()), batch: Arc::clone(&feed.id) };
         Self {
@@ -75,7 +92,8 @@ impl Ongoing {
             sequential: feed.mode.unwrap_or(run.options.mode) == Mode::Sequential
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
-            closed: run.counters().begin_batch(run.limits(), run.opened.elapsed()),
+            // A batch that is sent again is no other turn.
+            closed: earlier.is_none().then(|| run.counters().begin_batch(run.limits(), run.opened.elapsed())).flatten(),
             run: Arc::clone(run),
             cancel,
             bytes: 0,
@@ -83,6 +101,8 @@ impl Ongoing {
             ids: feed.whole.as_ref().map(|whole| whole.ids.clone()).unwrap_or_default(),
             holders: AHashMap::new(),
             calls: Calls::default(),
+            earlier,
+            outcome,
         }
     }
 
@@ -117,6 +137,9 @@ impl Ongoing {
     }
 
     async fn judge(&mut self, call: Arc<ToolCall>) {
+        if let Some(result) = self.recorded(&call) {
+            return self.calls.settle(self.delivery.deliver(result));
+        }
         if let Some(refusal) = self.forbidden(&call) {
             return self.settle(CallResult::refused(call, Trace::default(), refusal));
         }
@@ -152,7 +175,24 @@ impl Ongoing {
     /// The index is the position, whatever the host said.
     fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
         self.ids.insert(Arc::clone(&call.id));
-        Arc::new(ToolCall { index: u32::try_from(self.calls.len()).unwrap_or(u32::MAX), ..call })
+        let call = Arc::new(ToolCall { index: u32::try_from(self.calls.len()).unwrap_or(u32::MAX), ..call });
+        if let Some(current) = &mut *lock(&self.run.current) {
+            current.taken.push(Arc::clone(&call));
+        }
+        call
+    }
+
+    /// The recorded answer to a call that is sent again.
+    fn recorded(&mut self, call: &Arc<ToolCall>) -> Option<CallResult> {
+        let earlier = self.earlier(call)?;
+        let call = self.with_id(Arc::clone(call));
+        record::answer(&earlier, call)
+    }
+
+    /// What was recorded of the call at this place.
+    fn earlier(&self, call: &ToolCall) -> Option<Arc<CallResult>> {
+        let index = usize::try_from(call.index).ok()?;
+        self.earlier.as_ref()?.get(index).cloned()
     }
 
     /// A call without an id gets one (rule B5).
@@ -182,6 +222,8 @@ impl Ongoing {
         }
         let limit = match self.closed {
             Some(limit) => Some(limit),
+            // It was counted when it was sent before.
+            None if self.earlier(call).is_some() => None,
             None => self.run.counters().take_call(self.run.limits(), call.index),
         }?;
         Some(Refusal::new(Code::LimitReached, Some(limit.reason()), wording::limit_reached(&call.name, limit.as_str())))
@@ -254,9 +296,9 @@ impl Ongoing {
         self.calls.start(replayed, move |panic| delivery.deliver(lost_result(again, panic)));
     }
 
-    async fn end(mut self, mut warnings: Vec<Warning>) -> BatchOutcome {
+    async fn end(mut self, mut warnings: Vec<Warning>) -> Arc<BatchOutcome> {
         self.calls.all_over().await;
-        let results = self.calls.into_results();
+        let results = std::mem::take(&mut self.calls).into_results();
         let accepted = submission::accepted(&self.run).await.unwrap_or_else(|error| {
             let message = format!("what the task has accepted so far cannot be read: {error}");
             warnings.push(Warning { code: "accepted_unknown", message });
@@ -268,13 +310,15 @@ impl Ongoing {
             (counters.reached(self.run.limits(), elapsed), counters.remaining(self.run.limits(), elapsed))
         };
         let cancelled = self.cancel.is_cancelled();
-        *lock(&self.run.current) = None;
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
         let scope = self.run.scope();
         let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
-        BatchOutcome { results, verdict, warnings }
+        self.run.keep_record(&self.delivery.place.batch, &results);
+        let outcome = Arc::new(BatchOutcome { results, verdict, warnings });
+        drop(self.outcome.send_replace(Some(Arc::clone(&outcome))));
+        outcome
     }
 }
 

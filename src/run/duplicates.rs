@@ -59,6 +59,13 @@ impl First {
     }
 }
 
+/// Whether two calls ask for the same.
+pub(super) fn is_same_call(one: &ToolCall, other: &ToolCall) -> bool {
+    one.name == other.name
+        && (one.arguments == other.arguments
+            || arguments(one).is_some_and(|arguments| Some(arguments) == self::arguments(other)))
+}
+
 fn arguments(call: &ToolCall) -> Option<Json> {
     let limits = ParseLimits { allow_nul: true, ..ParseLimits::default() };
     json::parse(&call.arguments, &limits).ok()

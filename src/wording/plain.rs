@@ -159,6 +159,14 @@ pub fn idempotency_conflict(tool: &str, key: &str) -> String {
     )
 }
 
+/// A batch was sent again with another call where one has its result already.
+pub fn other_call_at_this_place(tool: &str) -> String {
+    format!(
+        "Tool {} was not executed: this batch was sent before, and had a different call at this place, which has its result.",
+        quoted(tool)
+    )
+}
+
 /// A limit is reached.
 pub fn limit_reached(tool: &str, limit: &str) -> String {
     format!("Tool {} was not executed: the limit {limit} is reached.", quoted(tool))

@@ -25,6 +25,7 @@ mod pipe;
 mod pipeline;
 mod policy;
 mod reach;
+mod resume;
 mod run_stream;
 mod scale;
 mod secrets;

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{
@@ -11,7 +14,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 use toolbooth::{
-    booth::Booth,
+    booth::{Booth, MAX_GRACE, Runs},
     executors::Executors,
     grpc::proto::{
         self, Batch, Open, RunRequest, RunResponse, ToolCall, run_request::Frame as Say, run_response::Frame as Hear,
@@ -20,10 +23,11 @@ use toolbooth::{
     json::ParseLimits,
     ledgers::MemoryLedger,
     ports::SystemClock,
-    run::{Capacity, Limits},
+    run::{Capacity, Limits, RecordRoom},
     server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_document},
 };
+use uuid::Uuid;
 
 /// How long a test waits for a frame before it fails: no speed is meant by it.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -48,7 +52,9 @@ pub(crate) fn booth(contracts: &str) -> Booth {
         capacity: Capacity::default(),
         parse_limits: ParseLimits::default(),
         load: LoadOptions { author: Author::Host, ..LoadOptions::default() },
-        open_runs: toolbooth::booth::OpenRuns::default(),
+        runs: Runs::default(),
+        record_room: RecordRoom::default(),
+        max_grace: MAX_GRACE,
     }
 }
 
@@ -101,9 +107,33 @@ impl Stand {
         self.open(Open::default()).await
     }
 
+    /// An open run over a line that can be cut.
+    pub(crate) async fn open_on_line(&self, open: Open) -> (Stream, Line) {
+        let (near, booth) =
+            (self.folder.path().join(Uuid::now_v7().to_string()), self.folder.path().join("booth.sock"));
+        let listener = UnixListener::bind(&near).unwrap();
+        let forwarding = tokio::spawn(async move {
+            let (mut host, _) = listener.accept().await.unwrap();
+            let mut booth = UnixStream::connect(booth).await.unwrap();
+            drop(tokio::io::copy_bidirectional(&mut host, &mut booth).await);
+        });
+        let channel = Endpoint::try_from(format!("unix://{}", near.display())).unwrap().connect().await.unwrap();
+        (Stream::over(channel).await.open(open).await, Line(forwarding))
+    }
+
     /// A stream on which nothing was said.
     pub(crate) async fn stream(&self) -> Stream {
         Stream::over(self.channel().await).await
+    }
+}
+
+/// What a connection goes over.
+pub(crate) struct Line(tokio::task::JoinHandle<()>);
+
+impl Line {
+    /// Cuts it: both ends lose their connection, and nobody has said anything of it.
+    pub(crate) fn cut(self) {
+        self.0.abort();
     }
 }
 

@@ -21,7 +21,7 @@ use toolbooth::{
     },
     refusal::Code,
     result::CallResult,
-    run::{BatchOutcome, Capacity, Feed, Limits, Observer, Run, RunOptions, VerdictReason},
+    run::{BatchOutcome, Capacity, Feed, Keep, Limits, Observer, RecordRoom, Run, RunOptions, VerdictReason},
     tools::{LoadOptions, Profile, load_document},
 };
 
@@ -109,6 +109,8 @@ fn judged_run(executor: &Arc<Manners>, hooks: Vec<Arc<dyn Hook>>) -> Arc<Run> {
         limits: Limits::default(),
         mode: Mode::Parallel,
         capacity: Capacity::default(),
+        keep: Keep::default(),
+        record_room: RecordRoom::default(),
         ledger: Arc::new(MemoryLedger::default()),
         clock: Arc::new(SystemClock),
     })

@@ -60,7 +60,7 @@ impl Session {
         current.batches += 1;
         let id: Arc<str> = id.unwrap_or_else(|| format!("b{}", current.batches)).into();
         let batch = Batch { id: current.unused(&id), calls, finish, mode };
-        let (results, verdict) = in_process::run_batch(&current.opened.run, batch).await;
+        let (results, verdict) = in_process::run_batch(current.opened.lease.run(), batch).await;
         Ok(shown::batch(&id, &results, &verdict))
     }
 
@@ -72,7 +72,7 @@ impl Session {
             return Err("there is no contract in it".to_owned());
         }
         if let Some(current) = &self.current {
-            current.opened.run.serve(catalog.clone());
+            current.opened.lease.run().serve(catalog.clone());
         }
         self.booth.catalog = catalog;
         Ok(reports.iter().map(shown::registered).collect())

@@ -10,7 +10,7 @@ use super::{
     reply::Answered,
 };
 use crate::{
-    call::Finish,
+    call::{Finish, ToolCall},
     excerpt::excerpt,
     grpc::{
         Fault,
@@ -18,7 +18,7 @@ use crate::{
         proto::{self, RejectReason, run_request::Frame},
     },
     host::{Delivery, UnknownCall},
-    run::Feed,
+    run::{Feed, Known},
 };
 
 /// Why a frame is rejected, and what to do.
@@ -31,6 +31,7 @@ impl Session {
         let rejected = match frame {
             None => Err(reject(RejectReason::Unimplemented, "this booth does not know this kind of frame")),
             Some(Frame::Open(_)) => Err(reject(RejectReason::AlreadyOpen, "the run is already open")),
+            Some(Frame::Batch(batch)) if self.is_running(&batch_id, &batch) => Ok(()),
             Some(Frame::Batch(batch)) => self.begin(&batch_id).map(|id| {
                 self.calls = batch.calls.len();
                 self.batch = Phase::Running(Arc::clone(&id));
@@ -49,6 +50,7 @@ impl Session {
             Some(Frame::Cancel(cancel)) => self.cancel(&batch_id, index, &cancel.reason),
             Some(Frame::EndRun(end)) => {
                 info!(run = ?self.run.id(), reason = excerpt(&end.reason), "the host ends the run");
+                self.run_ended = true;
                 self.end();
                 Ok(())
             }
@@ -72,11 +74,23 @@ impl Session {
             return Err((RejectReason::Malformed, format!("a batch id has at most {MAX_ID_BYTES} bytes")));
         }
         let id: Arc<str> = if id.is_empty() { assigned_batch_id() } else { id.into() };
-        if !self.batch_ids.insert(Arc::clone(&id)) {
-            let message = "this batch id was used before in this run; results are told apart by it, so take another";
-            return Err(reject(RejectReason::BatchIdReused, message));
+        match self.run.knows(&id) {
+            // One that is sent again is answered from its record.
+            Known::New | Known::Recorded => Ok(id),
+            Known::Running | Known::Forgotten => {
+                let message = "this batch id was used before in this run, and its results are not kept; take another";
+                Err(reject(RejectReason::BatchIdReused, message))
+            }
         }
-        Ok(id)
+    }
+
+    /// Whether this is the batch that runs, sent again by a host that has come back: what comes of it comes by itself.
+    fn is_running(&self, id: &str, batch: &proto::Batch) -> bool {
+        let Phase::Running(running) = &self.batch else { return false };
+        let is_same =
+            |(own, sent): (&Arc<ToolCall>, &proto::ToolCall)| *own.name == sent.name && own.arguments == sent.arguments;
+        **running == *id
+            && self.run.running().is_some_and(|running| running.calls.iter().zip(&batch.calls).all(is_same))
     }
 
     fn assemble(&mut self, id: Arc<str>, start: proto::BatchStart) {
@@ -123,7 +137,8 @@ impl Session {
 
     /// Whether the running batch has a call of this index.
     fn has_call(&self, index: u32) -> bool {
-        usize::try_from(index).is_ok_and(|index| index < self.calls)
+        let taken = || self.run.running().map_or(0, |running| running.calls.len());
+        usize::try_from(index).is_ok_and(|index| index < self.calls || index < taken())
     }
 
     /// A batch that came in pieces is complete, or will not become more complete.

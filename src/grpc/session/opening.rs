@@ -2,17 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ahash::AHashSet;
 use tokio::sync::mpsc;
 use tonic::Streaming;
 use tracing::info;
 
 use super::{Out, Phase, Session, reply::Replies};
 use crate::{
-    booth::Booth,
+    booth::{Booth, Lease},
     excerpt::excerpt,
     grpc::{Fault, PROTOCOL_VERSION, Stopping, decode, encode, proto},
-    host::{Asks, Host, Signal},
+    host::{Asks, ComeBack, Host, Signal},
 };
 
 /// How long a stream may be silent before it opens its run.
@@ -41,50 +40,84 @@ pub(super) async fn open(
     if open.protocol_version > PROTOCOL_VERSION {
         return Err(Fault::UnknownVersion(open.protocol_version));
     }
-    if open.resume {
-        return Err(Fault::NothingToResume(open.run_id.into()));
-    }
+    let replies = Replies::new(out.clone(), open.delivery());
+    info!(run = excerpt(&open.run_id), host = excerpt(&open.host), resume = open.resume, "a host opens a run");
+    let (session, heard, answer) =
+        if open.resume { resumed(booth, stopping, &open, replies)? } else { new_run(booth, stopping, open, replies)? };
+    session.replies.opened(first.frame_id, answer).await;
+    Ok((session, heard))
+}
+
+type Opened = (Session, mpsc::UnboundedReceiver<Signal>, proto::Opened);
+
+/// A new run.
+fn new_run(booth: &Booth, stopping: &Stopping, open: proto::Open, replies: Replies) -> Result<Opened, Fault> {
     let policy_timeout = open.policy_timeout.map(|timeout| decode::duration("open.policy_timeout", timeout));
     let asks = Asks {
         before: open.ask_before,
         after: open.ask_after,
         timeout: policy_timeout.transpose()?.unwrap_or(POLICY_TIMEOUT),
     };
-    let delivery = open.delivery();
-    let agent = open.host.clone();
-    let (host, signals) = Host::new(asks);
     let mut request = decode::open(open)?;
+    let (host, heard) = Host::new(asks, !request.keep.grace.is_zero());
     request.host = Some(Arc::clone(&host));
     let opened = booth.open(request)?;
-    info!(run = ?opened.run.id(), host = excerpt(&agent), contracts = opened.reports.len(), "run opened");
-    let replies = Replies::new(out.clone(), delivery);
-    let capacity = opened.run.capacity();
+    let contracts = encode::reports(&opened.reports);
+    let session = session(opened.lease, host, stopping, replies);
+    let answer = proto::Opened { contracts, ..answer(&session) };
+    Ok((session, heard, answer))
+}
+
+/// A run that the booth still holds. What it was opened with stays.
+fn resumed(booth: &Booth, stopping: &Stopping, open: &proto::Open, replies: Replies) -> Result<Opened, Fault> {
+    let lease = booth.runs.resume(&open.run_id, true)?;
+    let host = lease.host().map(Arc::clone).ok_or(Fault::Lost)?;
+    // Asked for first: a batch that ends from here on is heard of by this stream.
+    let running = lease.run().running().map(|running| running.batch);
+    let ComeBack { heard, hears_end } = host.come_back();
+    let batch = running.or_else(|| lease.run().last_batch().filter(|_| hears_end));
+    let mut session = session(lease, host, stopping, replies);
     let answer = proto::Opened {
-        run_id: opened.run.id().to_string(),
-        protocol_version: PROTOCOL_VERSION,
-        capabilities: Vec::new(),
-        contracts: encode::reports(&opened.reports),
-        max_calls_in_flight: u32::try_from(capacity.max_calls_in_flight).unwrap_or(u32::MAX),
-        max_bytes_in_flight: u64::try_from(capacity.max_bytes_in_flight).unwrap_or(u64::MAX),
-        limits: Some(encode::limits(opened.run.limits())),
-        booth: concat!("toolbooth/", env!("CARGO_PKG_VERSION")).to_owned(),
+        resumed: true,
+        running_batch_id: batch.as_deref().unwrap_or_default().to_owned(),
+        last_batch_id: session.run.last_batch().as_deref().unwrap_or_default().to_owned(),
+        ..answer(&session)
     };
-    replies.opened(first.frame_id, answer).await;
-    let session = Session {
-        run: opened.run,
+    session.batch = batch.map_or(Phase::Idle, Phase::Running);
+    Ok((session, heard, answer))
+}
+
+fn session(lease: Lease, host: Arc<Host>, stopping: &Stopping, replies: Replies) -> Session {
+    Session {
+        run: Arc::clone(lease.run()),
+        lease,
         host,
         replies,
         stopping: stopping.clone(),
         batch: Phase::Idle,
         calls: 0,
-        batch_ids: AHashSet::new(),
+        batches: 0,
         ending: false,
         half_closed: false,
         gone: false,
         draining: false,
         expired: false,
+        run_ended: false,
+        leaves: false,
         unreadable: None,
-        _lease: opened.lease,
-    };
-    Ok((session, signals))
+    }
+}
+
+fn answer(session: &Session) -> proto::Opened {
+    let (run, capacity) = (&session.run, session.run.capacity());
+    proto::Opened {
+        run_id: run.id().to_string(),
+        protocol_version: PROTOCOL_VERSION,
+        max_calls_in_flight: u32::try_from(capacity.max_calls_in_flight).unwrap_or(u32::MAX),
+        max_bytes_in_flight: u64::try_from(capacity.max_bytes_in_flight).unwrap_or(u64::MAX),
+        limits: Some(encode::limits(run.limits())),
+        booth: concat!("toolbooth/", env!("CARGO_PKG_VERSION")).to_owned(),
+        resume_grace: encode::duration(run.keep().grace),
+        ..proto::Opened::default()
+    }
 }

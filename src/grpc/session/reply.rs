@@ -99,7 +99,9 @@ impl Replies {
             Signal::Finished(result) => {
                 (result.call.index, Frame::CallFinished(fit::one(&result, self.out.max_message_bytes())))
             }
-            Signal::Execute(execution) => (execution.call.index, Frame::Execute(encode::execute(&execution))),
+            Signal::Execute(execution, asked) => {
+                (execution.call.index, Frame::Execute(encode::execute(&execution, asked)))
+            }
             Signal::Cancel { index, call_id } => {
                 let cancel = proto::CancelExecution {
                     call_id: call_id.to_string(),
