@@ -15,7 +15,7 @@ use crate::{
     json::{Json, ParseLimits},
     pipeline::Scope,
     ports::{Clock, Hook, Ledger},
-    run::{Capacity, Limits, Run, RunOptions},
+    run::{BytesInFlight, Capacity, Limits, Run, RunOptions},
     tools::{Catalog, ContractReport, LoadOptions, Loaded, Profile, load_document},
 };
 
@@ -32,8 +32,10 @@ pub struct Booth {
     pub clock: Arc<dyn Clock>,
     /// Limits of runs that name none.
     pub limits: Limits,
-    /// What each run is granted.
+    /// What each run is granted, and all of them together.
     pub capacity: Capacity,
+    /// What all of them hold.
+    pub bytes_in_flight: BytesInFlight,
     /// What the parser refuses.
     pub parse_limits: ParseLimits,
     /// How contracts are read that come over the wire.
@@ -124,6 +126,7 @@ impl Booth {
             limits: request.limits.or(&self.limits),
             mode: request.mode,
             capacity: self.capacity,
+            bytes_in_flight: self.bytes_in_flight.clone(),
             ledger: Arc::clone(&self.ledger),
             clock: Arc::clone(&self.clock),
         });

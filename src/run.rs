@@ -2,9 +2,11 @@
 
 mod batch;
 mod calls;
+mod counters;
 mod delivery;
 mod duplicates;
 mod feed;
+mod in_flight;
 mod limits;
 mod submission;
 mod verdict;
@@ -24,8 +26,9 @@ use crate::{
     tools::{Catalog, ExecutorSpec},
 };
 
+use counters::Counters;
 pub use feed::{Fed, Feed, Feeder};
-use limits::Counters;
+pub use in_flight::{BytesInFlight, HeldBytes};
 pub use limits::{Budget, Limit, Limits};
 pub use verdict::{Verdict, VerdictReason, agree};
 
@@ -44,26 +47,35 @@ pub struct RunOptions {
     pub mode: Mode,
     /// What the booth grants it.
     pub capacity: Capacity,
+    /// What all runs of the booth hold.
+    pub bytes_in_flight: BytesInFlight,
     /// Where submissions are kept.
     pub ledger: Arc<dyn Ledger>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
 }
 
-/// What the booth grants one run.
+/// What the booth grants one run, and all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// Calls in flight; the excess is refused as `overloaded`.
     pub max_calls_in_flight: usize,
     /// Bytes of arguments in flight; the excess is refused as `overloaded`.
     pub max_bytes_in_flight: usize,
+    /// Bytes of arguments in flight in all runs of the booth together; the excess is refused as `overloaded`.
+    pub max_bytes_in_flight_in_all: usize,
     /// Calls that the booth itself executes at once. Calls of the host are the host's to pace.
     pub max_parallel: usize,
 }
 
 impl Default for Capacity {
     fn default() -> Self {
-        Self { max_calls_in_flight: 16_384, max_bytes_in_flight: 64 << 20, max_parallel: 64 }
+        Self {
+            max_calls_in_flight: 16_384,
+            max_bytes_in_flight: 64 << 20,
+            max_bytes_in_flight_in_all: 256 << 20,
+            max_parallel: 64,
+        }
     }
 }
 

@@ -9,10 +9,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
-    BatchOutcome, Current, Fed, Feed, Observer, Run, Verdict,
+    BatchOutcome, Current, Fed, Feed, Limit, Observer, Run, Verdict,
     calls::Calls,
+    counters::Strike,
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
+    in_flight::CallInFlight,
     lock, submission,
     verdict::Ending,
 };
@@ -21,8 +23,9 @@ use crate::{
     content::{Content, Warning},
     pipeline::{self, AdmittedCall},
     ports::{Claim, OnceKey},
-    refusal::{Code, Refusal},
+    refusal::{Code, Reason, Refusal},
     result::{CallResult, Trace},
+    tools::Tool,
     wording,
 };
 
@@ -34,6 +37,7 @@ impl Run {
         mut feed: Feed,
         observer: Arc<dyn Observer>,
     ) -> impl Future<Output = BatchOutcome> + Send + use<> {
+        feed.hold(self.hold_bytes());
         let mut ongoing = Ongoing::begin(self, &feed, observer);
         async move {
             let warnings = ongoing.take_all(&mut feed).await;
@@ -50,7 +54,7 @@ struct Ongoing {
     sequential: bool,
     cut_off: bool,
     /// The limit that lets nothing of this batch run.
-    closed: Option<super::Limit>,
+    closed: Option<Limit>,
     bytes: usize,
     seen: Duplicates,
     /// Ids that calls have or will have, as far as they are known: none of these is assigned.
@@ -75,7 +79,7 @@ impl Ongoing {
             sequential: feed.mode.unwrap_or(run.options.mode) == Mode::Sequential
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
-            closed: run.counters().begin_batch(run.limits(), run.opened.elapsed()),
+            closed: run.counters().begin_batch(run.limits(), run.opened.elapsed(), &run.scope().catalog),
             run: Arc::clone(run),
             cancel,
             bytes: 0,
@@ -94,8 +98,8 @@ impl Ongoing {
         while let Some(next) = self.calls.beside(feed.next()).await {
             match next {
                 Fed::Call(call) => self.take(call).await,
-                Fed::Unfinished(call) => self.refuse(call, Code::Truncated),
-                Fed::Overloaded(call) => self.refuse(call, Code::Overloaded),
+                Fed::Unfinished(call) => self.refuse(call, Code::Truncated, None),
+                Fed::Overloaded(call, reason) => self.refuse(call, Code::Overloaded, Some(reason)),
                 Fed::End(finish) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
@@ -137,11 +141,19 @@ impl Ongoing {
         let token = self.run.call_token(call.index);
         let started = Instant::now();
         let scope = self.run.scope();
+        let in_flight = match scope.tool(&call.name).map(|tool| self.run.take_of_tool(&tool, call.arguments.len())) {
+            Some(Err((code, reason))) => {
+                let refusal = over_limit(&call.name, code, reason);
+                return self.settle(CallResult::refused(call, Trace::default(), refusal));
+            }
+            Some(Ok(in_flight)) => in_flight,
+            None => None,
+        };
         let preflight = pipeline::preflight(&scope, &self.delivery.place, Arc::clone(&call), &token);
         match self.calls.beside(AssertUnwindSafe(preflight).catch_unwind()).await {
             Ok(Ok(admitted)) => {
                 self.run.counters().valid_call();
-                self.start(admitted, token, started);
+                self.start(admitted, token, started, in_flight);
             }
             Ok(Err(refused)) => self.settle(CallResult { duration: started.elapsed(), ..*refused }),
             // A fault of the booth concerns this call only: its batch goes on.
@@ -177,20 +189,30 @@ impl Ongoing {
         if self.cancel.is_cancelled() {
             return Some(Refusal::new(Code::Cancelled, None, wording::cancelled(&call.name, false)));
         }
-        if self.calls.len() >= capacity.max_calls_in_flight || self.bytes > capacity.max_bytes_in_flight {
-            return Some(Refusal::new(Code::Overloaded, None, wording::overloaded(&call.name)));
+        if self.calls.len() >= capacity.max_calls_in_flight {
+            return Some(over_limit(&call.name, Code::Overloaded, Reason::MaxCallsInFlight));
         }
+        if self.bytes > capacity.max_bytes_in_flight {
+            return Some(over_limit(&call.name, Code::Overloaded, Reason::MaxBytesInFlight));
+        }
+        let delivers = || self.run.scope().tool(&call.name).is_some_and(|tool| tool.accept.is_some());
         let limit = match self.closed {
             Some(limit) => Some(limit),
-            None => self.run.counters().take_call(self.run.limits(), call.index),
+            None => self.run.counters().take_call(self.run.limits(), call.index, delivers),
         }?;
-        Some(Refusal::new(Code::LimitReached, Some(limit.reason()), wording::limit_reached(&call.name, limit.as_str())))
+        if limit == Limit::ReservedForDelivery {
+            let scope = self.run.scope();
+            let submissions: Vec<&str> = scope.catalog.submissions().iter().map(|tool| &*tool.name).collect();
+            let text = wording::reserved_for_delivery(&call.name, &submissions);
+            return Some(Refusal::new(Code::LimitReached, Some(limit.reason()), text));
+        }
+        Some(over_limit(&call.name, Code::LimitReached, limit.reason()))
     }
 
-    fn refuse(&mut self, call: ToolCall, code: Code) {
+    fn refuse(&mut self, call: ToolCall, code: Code, reason: Option<Reason>) {
         let call = self.numbered(call);
         let text = if code == Code::Overloaded { wording::overloaded } else { wording::truncated }(&call.name);
-        let refused = CallResult::refused(call, Trace::default(), Refusal::new(code, None, text));
+        let refused = CallResult::refused(call, Trace::default(), Refusal::new(code, reason, text));
         self.delivery.span(&refused.call).in_scope(|| self.settle(refused));
     }
 
@@ -198,16 +220,25 @@ impl Ongoing {
     fn settle(&mut self, mut result: CallResult) {
         result.call = self.with_id(result.call);
         if let Some(error) = &mut result.error
-            && let Some(count) = self.run.counters().refused_call(self.run.limits(), error.code)
+            && let Some(strike) = self.run.counters().refused_call(self.run.limits(), error.code)
         {
-            error.text.push_str(&wording::last_invalid(count));
+            error.text.push_str(&match strike {
+                Strike::LastButOne(count) => wording::last_but_one_invalid(count),
+                Strike::Last(count) => wording::last_invalid(count),
+            });
             result.content = vec![Content::text(error.text.as_str())];
         }
         self.calls.settle(self.delivery.deliver(result));
     }
 
     /// Starts an admitted call.
-    fn start(&mut self, admitted: AdmittedCall, token: CancellationToken, started: Instant) {
+    fn start(
+        &mut self,
+        admitted: AdmittedCall,
+        token: CancellationToken,
+        started: Instant,
+        in_flight: Option<CallInFlight>,
+    ) {
         let call = Arc::clone(admitted.call());
         let claim = submission::claim(&self.run, &admitted);
         let keys = claim.iter().flat_map(|claim| &claim.keys);
@@ -225,6 +256,8 @@ impl Ongoing {
             }
             let watch = delivery.watch(admitted.call());
             let result = conclude(&run, claim, admitted, &watch, &token).await;
+            // Given back before anybody hears of the result, and so can make the next call.
+            drop(in_flight);
             delivery.deliver(CallResult { duration: started.elapsed(), ..result })
         };
         let delivery = self.delivery.clone();
@@ -243,7 +276,7 @@ impl Ongoing {
                 () = token.cancelled() => None,
             };
             let result = if let Some(original) = original {
-                CallResult { call, executed: false, replayed: true, ..(*original).clone() }
+                CallResult { call, executed: false, attempts: 0, replayed: true, ..(*original).clone() }
             } else {
                 let text = wording::cancelled(&call.name, false);
                 CallResult::refused(call, Trace::default(), Refusal::new(Code::Cancelled, None, text))
@@ -263,14 +296,16 @@ impl Ongoing {
             Vec::new()
         });
         let elapsed = self.run.opened.elapsed();
-        let (reached, remaining) = {
-            let counters = self.run.counters();
-            (counters.reached(self.run.limits(), elapsed), counters.remaining(self.run.limits(), elapsed))
+        let scope = self.run.scope();
+        let (reached, remaining, only_kept) = {
+            let (counters, limits) = (self.run.counters(), self.run.limits());
+            let remaining = counters.remaining(limits, elapsed, &scope.catalog);
+            (counters.reached(limits, elapsed), remaining, counters.has_only_kept(limits))
         };
         let cancelled = self.cancel.is_cancelled();
         *lock(&self.run.current) = None;
-        let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
-        let scope = self.run.scope();
+        let to_force = only(scope.catalog.submissions()).filter(|_| only_kept);
+        let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted, to_force };
         let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
@@ -280,6 +315,21 @@ impl Ongoing {
 
 fn is_sequential(run: &Run, name: &str) -> bool {
     run.scope().tool(name).is_some_and(|tool| tool.mode == Mode::Sequential)
+}
+
+/// A call that is more than a limit allows.
+fn over_limit(tool: &str, code: Code, reason: Reason) -> Refusal {
+    let text = if code == Code::Overloaded {
+        wording::overloaded(tool)
+    } else {
+        wording::limit_reached(tool, reason.as_str())
+    };
+    Refusal::new(code, Some(reason), text)
+}
+
+/// The name of the tool, if there is exactly one.
+fn only(tools: &[Arc<Tool>]) -> Option<Arc<str>> {
+    if let [tool] = tools { Some(Arc::clone(&tool.name)) } else { None }
 }
 
 /// From an admitted call to its result: accepted once where the contract says so.
@@ -307,5 +357,5 @@ fn never_started(call: Arc<ToolCall>) -> CallResult {
 fn lost_result(call: Arc<ToolCall>, panic: String) -> CallResult {
     let text = wording::outcome_unknown(&call.name, "the booth failed while it ran");
     let refusal = Refusal { developer: Some(panic), ..Refusal::new(Code::OutcomeUnknown, None, text) };
-    CallResult { executed: true, ..CallResult::refused(call, Trace::default(), refusal) }
+    CallResult { executed: true, attempts: 1, ..CallResult::refused(call, Trace::default(), refusal) }
 }

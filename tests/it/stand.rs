@@ -20,7 +20,7 @@ use toolbooth::{
     json::ParseLimits,
     ledgers::MemoryLedger,
     ports::SystemClock,
-    run::{Capacity, Limits},
+    run::{BytesInFlight, Capacity, Limits},
     server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_document},
 };
@@ -46,6 +46,7 @@ pub(crate) fn booth(contracts: &str) -> Booth {
         clock: Arc::new(SystemClock),
         limits: Limits::default(),
         capacity: Capacity::default(),
+        bytes_in_flight: BytesInFlight::default(),
         parse_limits: ParseLimits::default(),
         load: LoadOptions { author: Author::Host, ..LoadOptions::default() },
         open_runs: toolbooth::booth::OpenRuns::default(),

@@ -21,7 +21,7 @@ use toolbooth::{
     },
     refusal::Code,
     result::CallResult,
-    run::{BatchOutcome, Capacity, Feed, Limits, Observer, Run, RunOptions, VerdictReason},
+    run::{BatchOutcome, BytesInFlight, Capacity, Feed, Limits, Observer, Run, RunOptions, VerdictReason},
     tools::{LoadOptions, Profile, load_document},
 };
 
@@ -109,6 +109,7 @@ fn judged_run(executor: &Arc<Manners>, hooks: Vec<Arc<dyn Hook>>) -> Arc<Run> {
         limits: Limits::default(),
         mode: Mode::Parallel,
         capacity: Capacity::default(),
+        bytes_in_flight: BytesInFlight::default(),
         ledger: Arc::new(MemoryLedger::default()),
         clock: Arc::new(SystemClock),
     })

@@ -82,11 +82,11 @@ impl Session {
     fn assemble(&mut self, id: Arc<str>, start: proto::BatchStart) {
         let mode = decode::mode(start.mode());
         if start.eager {
-            let (assembly, feed) = Assembly::eager(id, mode, self.run.capacity());
+            let (assembly, feed) = Assembly::eager(id, mode, &self.run);
             self.batch = Phase::Assembling(assembly);
             self.start(feed);
         } else {
-            self.batch = Phase::Assembling(Assembly::patient(id, mode, self.run.capacity()));
+            self.batch = Phase::Assembling(Assembly::patient(id, mode, &self.run));
         }
     }
 
