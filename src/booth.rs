@@ -13,7 +13,7 @@ use crate::{
     json::{Json, ParseLimits},
     pipeline::Scope,
     ports::{Clock, Hook, Ledger},
-    run::{Capacity, Keep, Limits, RecordRoom, Run, RunOptions},
+    run::{BytesInFlight, Capacity, Keep, Limits, RecordRoom, Run, RunOptions},
     tools::{Catalog, ContractReport, LoadOptions, Loaded, Profile, load_document},
 };
 
@@ -32,8 +32,10 @@ pub struct Booth {
     pub clock: Arc<dyn Clock>,
     /// Limits of runs that name none.
     pub limits: Limits,
-    /// What each run is granted.
+    /// What each run is granted, and all of them together.
     pub capacity: Capacity,
+    /// What all of them hold.
+    pub bytes_in_flight: BytesInFlight,
     /// What the parser refuses.
     pub parse_limits: ParseLimits,
     /// How contracts are read that come over the wire.
@@ -110,6 +112,7 @@ impl Booth {
             capacity: self.capacity,
             keep: Keep { grace: request.keep.grace.min(self.max_grace), ..request.keep },
             record_room: self.record_room.clone(),
+            bytes_in_flight: self.bytes_in_flight.clone(),
             ledger: Arc::clone(&self.ledger),
             clock: Arc::clone(&self.clock),
         });

@@ -52,7 +52,7 @@ pub(crate) struct Settings {
     pub(crate) profile: ProfileName,
     /// Limits of runs that name none.
     pub(crate) limits: Limits,
-    /// What each run is granted.
+    /// What each run is granted, and all of them together.
     pub(crate) capacity: Capacity,
     /// What the parser of arguments refuses.
     pub(crate) arguments: ParseLimits,

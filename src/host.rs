@@ -179,10 +179,9 @@ impl Host {
         let Link { signals, news } = &mut *link;
         if let Some(news) = news {
             match &signal {
-                Signal::Finished(_) | Signal::BatchLost => news.push(signal.clone()),
                 // Once it was said, a host that has not heard it sends its batch again.
                 Signal::BatchFinished(_) if signals.is_some() => news.clear(),
-                Signal::BatchFinished(_) => news.push(signal.clone()),
+                Signal::Finished(_) | Signal::BatchFinished(_) | Signal::BatchLost => news.push(signal.clone()),
                 Signal::Started { .. }
                 | Signal::Progress(..)
                 | Signal::Execute(..)

@@ -121,7 +121,7 @@ pub async fn complete(
     watch: &dyn Watch,
     cancel: &CancellationToken,
 ) -> (CallResult, Attempt) {
-    let (ran, attempt) = execute::run(scope.executor.as_ref(), &admitted, watch, cancel).await;
-    let result = after::finish(scope, admitted, (ran, attempt), cancel).await;
-    (result, attempt)
+    let executed = execute::run(scope.executor.as_ref(), &admitted, watch, cancel).await;
+    let attempt = executed.attempt;
+    (after::finish(scope, admitted, executed, cancel).await, attempt)
 }

@@ -106,6 +106,20 @@ words! {
         MaxConsecutiveInvalid = "max_consecutive_invalid",
         /// `max_wall`.
         MaxWall = "max_wall",
+        /// `max_calls` of the tool.
+        MaxCallsOfTool = "max_calls_of_tool",
+        /// What is left is kept for a submission: `reserve_delivery`.
+        ReservedForDelivery = "reserved_for_delivery",
+        /// `max_calls_in_flight` of the run.
+        MaxCallsInFlight = "max_calls_in_flight",
+        /// `max_bytes_in_flight` of the run.
+        MaxBytesInFlight = "max_bytes_in_flight",
+        /// `max_bytes_in_flight_in_all` of the booth.
+        MaxBytesInFlightInAll = "max_bytes_in_flight_in_all",
+        /// `max_calls_in_flight` of the tool.
+        MaxCallsInFlightOfTool = "max_calls_in_flight_of_tool",
+        /// `max_bytes_in_flight` of the tool.
+        MaxBytesInFlightOfTool = "max_bytes_in_flight_of_tool",
         /// The ledger of submissions did not answer.
         Ledger = "ledger",
     }

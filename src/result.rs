@@ -36,6 +36,8 @@ pub struct CallResult {
     pub is_error: bool,
     /// Whether the executor was started for this result.
     pub executed: bool,
+    /// How often the booth has tried to execute it for this result, tries that did not reach the tool included.
+    pub attempts: u32,
     /// Whether this result agrees that the run may end.
     pub terminate: bool,
     /// Whether this is the stored answer of an earlier call.
@@ -60,6 +62,7 @@ impl CallResult {
             trace,
             is_error: true,
             executed: false,
+            attempts: 0,
             terminate: refusal.terminate,
             replayed: false,
             content: vec![Content::text(refusal.text.as_str())],

@@ -2,9 +2,11 @@
 
 mod batch;
 mod calls;
+mod counters;
 mod delivery;
 mod duplicates;
 mod feed;
+mod in_flight;
 mod limits;
 mod record;
 mod submission;
@@ -31,8 +33,9 @@ use crate::{
     tools::{Catalog, ExecutorSpec},
 };
 
+use counters::Counters;
 pub use feed::{Fed, Feed, Feeder};
-use limits::Counters;
+pub use in_flight::{BytesInFlight, HeldBytes};
 pub use limits::{Budget, Limit, Limits};
 use record::Records;
 pub use record::{Known, RecordRoom};
@@ -57,6 +60,8 @@ pub struct RunOptions {
     pub keep: Keep,
     /// Room for the results that are kept for a host that comes back.
     pub record_room: RecordRoom,
+    /// What all runs of the booth hold.
+    pub bytes_in_flight: BytesInFlight,
     /// Where submissions are kept.
     pub ledger: Arc<dyn Ledger>,
     /// The time of day.
@@ -72,20 +77,27 @@ pub struct Keep {
     pub calls_go_on: bool,
 }
 
-/// What the booth grants one run.
+/// What the booth grants one run, and all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacity {
     /// Calls in flight; the excess is refused as `overloaded`.
     pub max_calls_in_flight: usize,
     /// Bytes of arguments in flight; the excess is refused as `overloaded`.
     pub max_bytes_in_flight: usize,
+    /// Bytes of arguments in flight in all runs of the booth together; the excess is refused as `overloaded`.
+    pub max_bytes_in_flight_in_all: usize,
     /// Calls that the booth itself executes at once. Calls of the host are the host's to pace.
     pub max_parallel: usize,
 }
 
 impl Default for Capacity {
     fn default() -> Self {
-        Self { max_calls_in_flight: 16_384, max_bytes_in_flight: 64 << 20, max_parallel: 64 }
+        Self {
+            max_calls_in_flight: 16_384,
+            max_bytes_in_flight: 64 << 20,
+            max_bytes_in_flight_in_all: 256 << 20,
+            max_parallel: 64,
+        }
     }
 }
 
@@ -244,7 +256,12 @@ impl Run {
 
     /// What is left of its limits.
     pub fn remaining(&self) -> Budget {
-        self.counters().remaining(self.limits(), self.opened.elapsed())
+        self.counters().remaining(self.limits(), self.opened.elapsed(), &self.scope().catalog)
+    }
+
+    /// A batch begins: the limit that lets nothing of it run, if there is one.
+    fn begin_turn(&self) -> Option<Limit> {
+        self.counters().begin_batch(self.limits(), self.opened.elapsed(), &self.scope().catalog)
     }
 
     /// Cancels the running batch, or one call of it. False if that batch is not running.

@@ -62,8 +62,12 @@ pub struct Tool {
     pub deadline: Option<Duration>,
     /// Whether a run that did not answer may have changed something.
     pub side_effect: bool,
-    /// Whether the same call may be run again. For the host: the booth never runs a call again by itself.
+    /// Whether running the same call again does no harm.
     pub idempotent: bool,
+    /// How often it is tried again when a try fails (rule P7); 0 unless it is idempotent.
+    pub retries: u32,
+    /// How much of it a run may use (rule B7).
+    pub limits: LimitsOfTool,
     /// What a success says about the end of the run, unless the executor says otherwise.
     pub terminate: bool,
     /// Most bytes of content that a result keeps; the same for its structured part and for its details.
@@ -147,6 +151,17 @@ pub enum Received {
     Full,
     /// Nothing.
     Omit,
+}
+
+/// How much of a tool a run may use; `None` is no limit (rule B7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimitsOfTool {
+    /// Calls in the run.
+    pub max_calls: Option<u32>,
+    /// Calls in flight at once.
+    pub max_calls_in_flight: Option<usize>,
+    /// Bytes of arguments in flight at once.
+    pub max_bytes_in_flight: Option<usize>,
 }
 
 /// Accepted once (rule S1).

@@ -9,7 +9,8 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status, Streaming, transport::Server};
 use toolbooth::grpc::proto::{
     Batch, BatchResults, CallResult, ConcludeBatchRequest, ConcludeBatchResponse, ExecuteBatchRequest,
-    ExecuteBatchResponse, Opened, RunRequest, RunResponse, ToolCall, ValidateRequest, ValidateResponse, run_request,
+    ExecuteBatchResponse, GetRunRequest, GetRunResponse, Opened, RunRequest, RunResponse, ToolCall, ValidateRequest,
+    ValidateResponse, run_request,
     run_response::Frame,
     tool_execution_service_server::{ToolExecutionService, ToolExecutionServiceServer},
 };
@@ -47,6 +48,10 @@ impl ToolExecutionService for Echo {
     }
 
     async fn validate(&self, _: Request<ValidateRequest>) -> Result<Response<ValidateResponse>, Status> {
+        Err(Status::unimplemented("the echo executes only"))
+    }
+
+    async fn get_run(&self, _: Request<GetRunRequest>) -> Result<Response<GetRunResponse>, Status> {
         Err(Status::unimplemented("the echo executes only"))
     }
 

@@ -10,7 +10,7 @@ use toolbooth::{
     ledgers::MemoryLedger,
     ports::SystemClock,
     result::CallResult,
-    run::{Feed, RecordRoom, Run, Unobserved, Verdict},
+    run::{BytesInFlight, Feed, RecordRoom, Run, Unobserved, Verdict},
     tools::{Author, Catalog, ContractReport, ExecutorSpec, LoadOptions, Loaded, Severity, load_paths},
 };
 
@@ -72,6 +72,7 @@ pub(super) fn booth(settings: &Settings, catalog: Catalog, load: LoadOptions) ->
         clock: Arc::new(SystemClock),
         limits: settings.limits.clone(),
         capacity: settings.capacity,
+        bytes_in_flight: BytesInFlight::default(),
         parse_limits: settings.arguments.clone(),
         load,
         runs: Runs::default(),

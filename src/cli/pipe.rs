@@ -20,7 +20,7 @@ const HELP: &str = "\
 Each line of the input is one of these; a key that is not listed is an error:
   {\"open\": {run_id, task_key, context, limits, mode}}
       starts a new run and prints nothing; without it, a run is started by the first batch
-      limits: max_turns, max_calls, max_calls_per_batch, max_consecutive_invalid, max_wall (\"10m\")
+      limits: max_turns, max_calls, max_calls_per_batch, max_consecutive_invalid, max_wall (\"10m\"), reserve_delivery
   {\"batch\": {id, finish_reason, mode, calls: [{id, name, arguments, idempotency_key}]}}
       prints {\"batch\": {id, results, verdict}}; arguments is the model's text as a string, or an object;
       text that is not Unicode goes into arguments_base64

@@ -62,6 +62,7 @@ pub(super) fn shown(result: &proto::CallResult) -> Result<Shown> {
         code: result.error.is_some().then_some(code),
         reason: Some(error.reason.clone()).filter(|reason| !reason.is_empty()),
         executed: result.executed,
+        attempts: result.attempts,
         terminate: result.terminate,
         replayed: result.replayed,
         text: text(result),

@@ -25,6 +25,8 @@ pub(super) struct Shown {
     pub(super) code: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) executed: bool,
+    /// Shown if there was more than one.
+    pub(super) attempts: u32,
     pub(super) terminate: bool,
     pub(super) replayed: bool,
     pub(super) text: String,
@@ -54,9 +56,10 @@ impl Shown {
             ("structured", self.structured.into()),
             raw_arguments(&self.raw_arguments),
         ];
+        let attempts = (self.attempts > 1).then(|| ("attempts", Json::from(self.attempts)));
         let arguments = self.arguments.map(|arguments| ("arguments", arguments));
         let tail = [("repairs", Json::from(self.repairs)), ("violations", Json::from(self.violations))];
-        Json::object(head.into_iter().chain(arguments).chain(tail))
+        Json::object(head.into_iter().chain(arguments).chain(tail).chain(attempts))
     }
 }
 
@@ -72,6 +75,7 @@ pub(super) fn result(result: &CallResult) -> Shown {
         code: error.map(|error| error.code.as_str().to_owned()),
         reason: error.and_then(|error| error.reason).map(|reason| reason.as_str().to_owned()),
         executed: result.executed,
+        attempts: result.attempts,
         terminate: result.terminate,
         replayed: result.replayed,
         text: result.text(),
@@ -162,7 +166,9 @@ fn remaining(budget: &Budget) -> Json {
         [("turns", budget.turns), ("calls", budget.calls), ("consecutive_invalid", budget.consecutive_invalid)];
     let counts = counts.into_iter().filter_map(|(name, left)| Some((name, Json::from(left?))));
     let wall = budget.wall.map(|wall| ("wall", Json::from(in_milliseconds(wall).as_str())));
-    Json::object(counts.chain(wall))
+    let tools = budget.tool_calls.iter().map(|(tool, left)| (&**tool, Json::from(*left)));
+    let tools = (!budget.tool_calls.is_empty()).then(|| ("tool_calls", Json::object(tools)));
+    Json::object(counts.chain(wall).chain(tools))
 }
 
 /// Whoever plans by this does not count in nanoseconds.

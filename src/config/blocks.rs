@@ -41,7 +41,7 @@ pub(super) struct SettingsFile {
     profile: Option<ProfileName>,
     /// Limits of runs that name none; no limit where nothing is said.
     limits: Option<LimitsBlock>,
-    /// What each run is granted.
+    /// What each run is granted, and all of them together.
     capacity: Option<CapacityBlock>,
     /// What is refused before anybody looks at the arguments of a call.
     arguments: Option<ArgumentsBlock>,
@@ -97,7 +97,6 @@ struct TransportBlock {
 }
 
 /// Limits of a run.
-#[expect(clippy::struct_field_names, reason = "the names are those of the format")]
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsBlock {
@@ -112,9 +111,11 @@ pub(crate) struct LimitsBlock {
     /// Time since the run was opened.
     #[schemars(extend("examples" = ["10m"]))]
     max_wall: Option<String>,
+    /// Whether the last turn and the last call are kept for tools that accept submissions; false if nothing is said.
+    reserve_delivery: Option<bool>,
 }
 
-/// What each run is granted.
+/// What each run is granted, and all of them together.
 #[expect(clippy::struct_field_names, reason = "the names are those of the format")]
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +124,8 @@ struct CapacityBlock {
     max_calls_in_flight: Option<usize>,
     /// Bytes of arguments in flight; the excess is refused as `overloaded`.
     max_bytes_in_flight: Option<usize>,
+    /// Bytes of arguments in flight in all runs together; the excess is refused as `overloaded`. 256 MiB if nothing is said.
+    max_bytes_in_flight_in_all: Option<usize>,
     /// Calls that the booth itself executes at once.
     max_parallel: Option<usize>,
 }
@@ -238,6 +241,7 @@ impl LimitsBlock {
             max_calls_per_batch: self.max_calls_per_batch,
             max_consecutive_invalid: self.max_consecutive_invalid,
             max_wall: self.max_wall.map(|text| duration(Pointer::root().join("max_wall"), &text)).transpose()?,
+            reserve_delivery: self.reserve_delivery,
         })
     }
 }
@@ -251,6 +255,11 @@ impl CapacityBlock {
         Capacity {
             max_calls_in_flight: some("max_calls_in_flight", self.max_calls_in_flight, standard.max_calls_in_flight),
             max_bytes_in_flight: some("max_bytes_in_flight", self.max_bytes_in_flight, standard.max_bytes_in_flight),
+            max_bytes_in_flight_in_all: some(
+                "max_bytes_in_flight_in_all",
+                self.max_bytes_in_flight_in_all,
+                standard.max_bytes_in_flight_in_all,
+            ),
             max_parallel: some("max_parallel", self.max_parallel, standard.max_parallel),
         }
     }

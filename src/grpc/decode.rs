@@ -124,6 +124,7 @@ fn limits(limits: proto::Limits) -> Result<Limits, Fault> {
         max_calls_per_batch: limits.max_calls_per_batch,
         max_consecutive_invalid: limits.max_consecutive_invalid,
         max_wall: limits.max_wall.map(|wall| duration("open.limits.max_wall", wall)).transpose()?,
+        reserve_delivery: limits.reserve_delivery,
     })
 }
 

@@ -59,6 +59,7 @@ pub(super) fn result(result: &CallResult) -> proto::CallResult {
         repairs: result.trace.repairs.iter().map(repair).collect(),
         warnings: warnings(&result.warnings),
         duration: duration(result.duration),
+        attempts: result.attempts,
     }
 }
 
@@ -227,6 +228,7 @@ fn budget(budget: &Budget) -> proto::Budget {
         calls: budget.calls,
         consecutive_invalid: budget.consecutive_invalid,
         wall: budget.wall.and_then(duration),
+        tool_calls: budget.tool_calls.iter().map(|(tool, left)| (tool.to_string(), *left)).collect(),
     }
 }
 
@@ -254,6 +256,7 @@ pub(super) fn limits(limits: &Limits) -> proto::Limits {
         max_calls_per_batch: limits.max_calls_per_batch,
         max_consecutive_invalid: limits.max_consecutive_invalid,
         max_wall: limits.max_wall.and_then(duration),
+        reserve_delivery: limits.reserve_delivery,
     }
 }
 

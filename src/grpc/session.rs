@@ -94,7 +94,7 @@ impl Session {
         let taken_over = self.lease.taken_over();
         tokio::pin!(drained, expired, gone, taken_over);
         let mut heard = Vec::new();
-        while !(self.ending && matches!(self.batch, Phase::Idle)) && !self.leaves {
+        while !(self.leaves || self.ending && matches!(self.batch, Phase::Idle)) {
             tokio::select! {
                 biased;
                 () = &mut taken_over => {

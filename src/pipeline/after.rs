@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AdmittedCall, Attempt, Scope,
-    execute::Ran,
+    execute::Executed,
     shape::{self, Fresh},
 };
 use crate::{
@@ -20,12 +20,12 @@ use crate::{
 pub(super) async fn finish(
     scope: &Scope,
     admitted: AdmittedCall,
-    (ran, attempt): (Ran, Attempt),
+    executed: Executed,
     cancel: &CancellationToken,
 ) -> CallResult {
-    let seen = (attempt == Attempt::Answered && !scope.hooks.is_empty()).then(|| admitted.hook_call(scope));
+    let seen = (executed.attempt == Attempt::Answered && !scope.hooks.is_empty()).then(|| admitted.hook_call(scope));
     let tool = Arc::clone(admitted.tool());
-    let mut result = result(admitted, ran, attempt);
+    let mut result = result(admitted, executed);
     if let Some(seen) = seen {
         // Boxed: few runs have such hooks, and every call would be as large as if it had.
         Box::pin(judge(scope, &tool, &seen, &mut result, cancel)).await;
@@ -34,13 +34,13 @@ pub(super) async fn finish(
 }
 
 /// What the tool gave, in shape, or why there is nothing.
-fn result(admitted: AdmittedCall, ran: Ran, attempt: Attempt) -> CallResult {
+fn result(admitted: AdmittedCall, Executed { ran, attempt, attempts }: Executed) -> CallResult {
     let (call, tool, trace) = admitted.into_parts();
     let output = match ran {
         Ok(output) => output,
         Err(refusal) => {
             let executed = attempt != Attempt::NotStarted;
-            return CallResult { executed, ..CallResult::refused(call, trace, refusal) };
+            return CallResult { executed, attempts, ..CallResult::refused(call, trace, refusal) };
         }
     };
     let is_error = output.is_error;
@@ -50,6 +50,7 @@ fn result(admitted: AdmittedCall, ran: Ran, attempt: Attempt) -> CallResult {
         error: None,
         is_error,
         executed: true,
+        attempts,
         // A failure never ends the run by itself; only the executor can say so.
         terminate: output.terminate.unwrap_or(tool.terminate && !is_error),
         replayed: false,

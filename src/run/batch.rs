@@ -1,5 +1,7 @@
 //! One batch: calls are preflighted in order, run side by side or one after the other, and each gets exactly one result.
 
+mod gate;
+
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
@@ -8,21 +10,25 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use gate::over_limit;
+
 use super::{
-    BatchOutcome, Current, Fed, Feed, Observer, Run, Verdict,
+    BatchOutcome, Current, Fed, Feed, Limit, Observer, Run, Verdict,
     calls::Calls,
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
+    in_flight::CallInFlight,
     lock, record, submission,
     verdict::Ending,
 };
 use crate::{
     call::{BatchPlace, Finish, Mode, ToolCall, is_blank_id},
-    content::{Content, Warning},
+    content::Warning,
     pipeline::{self, AdmittedCall},
     ports::{Claim, OnceKey},
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
+    tools::Tool,
     wording,
 };
 
@@ -34,6 +40,7 @@ impl Run {
         mut feed: Feed,
         observer: Arc<dyn Observer>,
     ) -> impl Future<Output = Arc<BatchOutcome>> + Send + use<> {
+        feed.hold(self.hold_bytes());
         let mut ongoing = Ongoing::begin(self, &feed, observer);
         async move {
             let warnings = ongoing.take_all(&mut feed).await;
@@ -50,7 +57,7 @@ struct Ongoing {
     sequential: bool,
     cut_off: bool,
     /// The limit that lets nothing of this batch run.
-    closed: Option<super::Limit>,
+    closed: Option<Limit>,
     bytes: usize,
     seen: Duplicates,
     /// Ids that calls have or will have, as far as they are known: none of these is assigned.
@@ -93,7 +100,7 @@ impl Ongoing {
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
             // A batch that is sent again is no other turn.
-            closed: earlier.is_none().then(|| run.counters().begin_batch(run.limits(), run.opened.elapsed())).flatten(),
+            closed: if earlier.is_some() { None } else { run.begin_turn() },
             run: Arc::clone(run),
             cancel,
             bytes: 0,
@@ -114,8 +121,8 @@ impl Ongoing {
         while let Some(next) = self.calls.beside(feed.next()).await {
             match next {
                 Fed::Call(call) => self.take(call).await,
-                Fed::Unfinished(call) => self.refuse(call, Code::Truncated),
-                Fed::Overloaded(call) => self.refuse(call, Code::Overloaded),
+                Fed::Unfinished(call) => self.refuse(call, Code::Truncated, None),
+                Fed::Overloaded(call, reason) => self.refuse(call, Code::Overloaded, Some(reason)),
                 Fed::End(finish) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
@@ -160,11 +167,19 @@ impl Ongoing {
         let token = self.run.call_token(call.index);
         let started = Instant::now();
         let scope = self.run.scope();
+        let in_flight = match scope.tool(&call.name).map(|tool| self.run.take_of_tool(&tool, call.arguments.len())) {
+            Some(Err((code, reason))) => {
+                let refusal = over_limit(&call.name, code, reason);
+                return self.settle(CallResult::refused(call, Trace::default(), refusal));
+            }
+            Some(Ok(in_flight)) => in_flight,
+            None => None,
+        };
         let preflight = pipeline::preflight(&scope, &self.delivery.place, Arc::clone(&call), &token);
         match self.calls.beside(AssertUnwindSafe(preflight).catch_unwind()).await {
             Ok(Ok(admitted)) => {
                 self.run.counters().valid_call();
-                self.start(admitted, token, started);
+                self.start(admitted, token, started, in_flight);
             }
             Ok(Err(refused)) => self.settle(CallResult { duration: started.elapsed(), ..*refused }),
             // A fault of the booth concerns this call only: its batch goes on.
@@ -207,49 +222,14 @@ impl Ongoing {
         Arc::new(ToolCall { id, ..(*call).clone() })
     }
 
-    /// What refuses a call before anybody looks at it.
-    fn forbidden(&mut self, call: &ToolCall) -> Option<Refusal> {
-        let capacity = self.run.capacity();
-        self.bytes = self.bytes.saturating_add(call.arguments.len());
-        if self.cut_off {
-            return Some(Refusal::new(Code::Truncated, None, wording::truncated(&call.name)));
-        }
-        if self.cancel.is_cancelled() {
-            return Some(Refusal::new(Code::Cancelled, None, wording::cancelled(&call.name, false)));
-        }
-        if self.calls.len() >= capacity.max_calls_in_flight || self.bytes > capacity.max_bytes_in_flight {
-            return Some(Refusal::new(Code::Overloaded, None, wording::overloaded(&call.name)));
-        }
-        let limit = match self.closed {
-            Some(limit) => Some(limit),
-            // It was counted when it was sent before.
-            None if self.earlier(call).is_some() => None,
-            None => self.run.counters().take_call(self.run.limits(), call.index),
-        }?;
-        Some(Refusal::new(Code::LimitReached, Some(limit.reason()), wording::limit_reached(&call.name, limit.as_str())))
-    }
-
-    fn refuse(&mut self, call: ToolCall, code: Code) {
-        let call = self.numbered(call);
-        let text = if code == Code::Overloaded { wording::overloaded } else { wording::truncated }(&call.name);
-        let refused = CallResult::refused(call, Trace::default(), Refusal::new(code, None, text));
-        self.delivery.span(&refused.call).in_scope(|| self.settle(refused));
-    }
-
-    /// Delivers a result that needs no executor.
-    fn settle(&mut self, mut result: CallResult) {
-        result.call = self.with_id(result.call);
-        if let Some(error) = &mut result.error
-            && let Some(count) = self.run.counters().refused_call(self.run.limits(), error.code)
-        {
-            error.text.push_str(&wording::last_invalid(count));
-            result.content = vec![Content::text(error.text.as_str())];
-        }
-        self.calls.settle(self.delivery.deliver(result));
-    }
-
     /// Starts an admitted call.
-    fn start(&mut self, admitted: AdmittedCall, token: CancellationToken, started: Instant) {
+    fn start(
+        &mut self,
+        admitted: AdmittedCall,
+        token: CancellationToken,
+        started: Instant,
+        in_flight: Option<CallInFlight>,
+    ) {
         let call = Arc::clone(admitted.call());
         let claim = submission::claim(&self.run, &admitted);
         let keys = claim.iter().flat_map(|claim| &claim.keys);
@@ -267,6 +247,8 @@ impl Ongoing {
             }
             let watch = delivery.watch(admitted.call());
             let result = conclude(&run, claim, admitted, &watch, &token).await;
+            // Given back before anybody hears of the result, and so can make the next call.
+            drop(in_flight);
             delivery.deliver(CallResult { duration: started.elapsed(), ..result })
         };
         let delivery = self.delivery.clone();
@@ -285,7 +267,7 @@ impl Ongoing {
                 () = token.cancelled() => None,
             };
             let result = if let Some(original) = original {
-                CallResult { call, executed: false, replayed: true, ..(*original).clone() }
+                CallResult { call, executed: false, attempts: 0, replayed: true, ..(*original).clone() }
             } else {
                 let text = wording::cancelled(&call.name, false);
                 CallResult::refused(call, Trace::default(), Refusal::new(Code::Cancelled, None, text))
@@ -305,13 +287,15 @@ impl Ongoing {
             Vec::new()
         });
         let elapsed = self.run.opened.elapsed();
-        let (reached, remaining) = {
-            let counters = self.run.counters();
-            (counters.reached(self.run.limits(), elapsed), counters.remaining(self.run.limits(), elapsed))
+        let scope = self.run.scope();
+        let (reached, remaining, only_kept) = {
+            let (counters, limits) = (self.run.counters(), self.run.limits());
+            let remaining = counters.remaining(limits, elapsed, &scope.catalog);
+            (counters.reached(limits, elapsed), remaining, counters.has_only_kept(limits))
         };
         let cancelled = self.cancel.is_cancelled();
-        let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted };
-        let scope = self.run.scope();
+        let to_force = only(scope.catalog.submissions()).filter(|_| only_kept);
+        let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted, to_force };
         let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
@@ -324,6 +308,11 @@ impl Ongoing {
 
 fn is_sequential(run: &Run, name: &str) -> bool {
     run.scope().tool(name).is_some_and(|tool| tool.mode == Mode::Sequential)
+}
+
+/// The name of the tool, if there is exactly one.
+fn only(tools: &[Arc<Tool>]) -> Option<Arc<str>> {
+    if let [tool] = tools { Some(Arc::clone(&tool.name)) } else { None }
 }
 
 /// From an admitted call to its result: accepted once where the contract says so.
@@ -351,5 +340,5 @@ fn never_started(call: Arc<ToolCall>) -> CallResult {
 fn lost_result(call: Arc<ToolCall>, panic: String) -> CallResult {
     let text = wording::outcome_unknown(&call.name, "the booth failed while it ran");
     let refusal = Refusal { developer: Some(panic), ..Refusal::new(Code::OutcomeUnknown, None, text) };
-    CallResult { executed: true, ..CallResult::refused(call, Trace::default(), refusal) }
+    CallResult { executed: true, attempts: 1, ..CallResult::refused(call, Trace::default(), refusal) }
 }

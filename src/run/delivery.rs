@@ -81,12 +81,12 @@ impl Delivery {
 
 /// The span says which call this is.
 fn log(result: &CallResult) {
-    let CallResult { executed, replayed, duration, .. } = result;
+    let CallResult { executed, attempts, replayed, duration, .. } = result;
     if let Some(error) = &result.error {
         Span::current().record(ERROR_TYPE, error.code.as_str());
-        info!(reason = error.reason.map(Reason::as_str), executed, ?duration, "call answered with an error");
+        info!(reason = error.reason.map(Reason::as_str), executed, attempts, ?duration, "call answered with an error");
     } else {
-        debug!(replayed, ?duration, "call answered");
+        debug!(replayed, attempts, ?duration, "call answered");
     }
 }
 

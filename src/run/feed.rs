@@ -5,7 +5,11 @@ use std::sync::Arc;
 use ahash::AHashSet;
 use tokio::{sync::mpsc, task::coop::consume_budget};
 
-use crate::call::{Batch, Finish, Mode, ToolCall};
+use super::HeldBytes;
+use crate::{
+    call::{Batch, Finish, Mode, ToolCall},
+    refusal::Reason,
+};
 
 /// What comes next of a batch.
 #[derive(Debug)]
@@ -14,8 +18,8 @@ pub enum Fed {
     Call(ToolCall),
     /// A call whose end never came: it is answered as `truncated`.
     Unfinished(ToolCall),
-    /// A call whose arguments were too large to keep: it is answered as `overloaded`.
-    Overloaded(ToolCall),
+    /// A call whose arguments are more than may be in flight, by the bound that the reason names: it is answered as `overloaded`.
+    Overloaded(ToolCall, Reason),
     /// The response is over.
     End(Finish),
 }
@@ -42,6 +46,8 @@ pub struct Feed {
     pub(super) whole: Option<Whole>,
     /// Nothing of it may start.
     pub(super) cancelled: bool,
+    /// What its calls hold, where somebody counted them as they came.
+    held: Option<Arc<HeldBytes>>,
     calls: Calls,
 }
 
@@ -69,7 +75,7 @@ impl Feed {
     /// A batch that comes call by call; each runs as it comes.
     pub fn eager(id: Arc<str>, mode: Option<Mode>) -> (Feeder, Self) {
         let (sender, calls) = mpsc::unbounded_channel();
-        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, calls: Calls::Coming(calls) })
+        (Feeder(sender), Self { id, mode, whole: None, cancelled: false, held: None, calls: Calls::Coming(calls) })
     }
 
     /// A batch that came in pieces and is complete.
@@ -78,7 +84,28 @@ impl Feed {
         let ids = calls.iter().filter_map(Fed::call).map(|call| Arc::clone(&call.id)).collect();
         let whole = Whole { cut_off: finish == Finish::CutOff, tools, ids };
         calls.push(Fed::End(finish));
-        Self { id, mode, whole: Some(whole), cancelled: false, calls: Calls::Here(calls.into_iter()) }
+        Self { id, mode, whole: Some(whole), cancelled: false, held: None, calls: Calls::Here(calls.into_iter()) }
+    }
+
+    /// The same batch, whose calls were counted as they came. What they hold is given back when the batch is over.
+    #[must_use]
+    pub fn holding(self, held: Arc<HeldBytes>) -> Self {
+        Self { held: Some(held), ..self }
+    }
+
+    /// Counts the calls of a batch that came whole, if nobody has, and refuses those that are too much.
+    pub(super) fn hold(&mut self, held: HeldBytes) {
+        let Calls::Here(calls) = &mut self.calls else { return };
+        // Nothing of a response that was cut off is kept.
+        let is_counted = self.held.is_some() || self.whole.as_ref().is_some_and(|whole| whole.cut_off);
+        for fed in calls.as_mut_slice().iter_mut().filter(|_| !is_counted) {
+            if let Fed::Call(call) = fed
+                && !held.take(call.arguments.len())
+            {
+                *fed = Fed::Overloaded(call.clone(), Reason::MaxBytesInFlightInAll);
+            }
+        }
+        self.held.get_or_insert_with(|| Arc::new(held));
     }
 
     /// The same batch, cancelled before its first call: each call is only answered.
@@ -109,7 +136,7 @@ impl From<Batch> for Feed {
 impl Fed {
     fn call(&self) -> Option<&ToolCall> {
         match self {
-            Self::Call(call) | Self::Unfinished(call) | Self::Overloaded(call) => Some(call),
+            Self::Call(call) | Self::Unfinished(call) | Self::Overloaded(call, _) => Some(call),
             Self::End(_) => None,
         }
     }

@@ -177,7 +177,11 @@ fn unrecorded(name: &str, result: CallResult, error: &LedgerError) -> CallResult
     let text = wording::outcome_unknown(name, "it could not be recorded");
     let refusal = Refusal::new(Code::OutcomeUnknown, Some(Reason::Ledger), text);
     let refusal = Refusal { developer: Some(error.to_string()), ..refusal };
-    CallResult { executed: result.executed, ..CallResult::refused(result.call, result.trace, refusal) }
+    CallResult {
+        executed: result.executed,
+        attempts: result.attempts,
+        ..CallResult::refused(result.call, result.trace, refusal)
+    }
 }
 
 fn record(

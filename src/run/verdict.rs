@@ -84,6 +84,8 @@ pub(super) struct Ending {
     pub(super) reached: Option<Limit>,
     pub(super) remaining: Budget,
     pub(super) accepted: Vec<Submission>,
+    /// The tool to force because only its call is left.
+    pub(super) to_force: Option<Arc<str>>,
 }
 
 impl Verdict {
@@ -107,7 +109,10 @@ impl Verdict {
             accepted: ending.accepted,
             limit,
             remaining: ending.remaining,
-            tool_choice: tool_to_force(results, served).filter(|_| ending.reached.is_none()),
+            tool_choice: ending
+                .to_force
+                .or_else(|| tool_to_force(results, served))
+                .filter(|_| ending.reached.is_none()),
         }
     }
 }
@@ -115,9 +120,7 @@ impl Verdict {
 /// The limit by which a call was refused.
 fn refused_by(result: &CallResult) -> Option<Limit> {
     let error = result.error.as_ref().filter(|error| error.code == Code::LimitReached)?;
-    [Limit::Turns, Limit::Calls, Limit::CallsPerBatch, Limit::ConsecutiveInvalid, Limit::Wall]
-        .into_iter()
-        .find(|limit| Some(limit.reason()) == error.reason)
+    Limit::ALL.into_iter().find(|limit| Some(limit.reason()) == error.reason)
 }
 
 /// The tool of the invalid calls, if they all meant the same.

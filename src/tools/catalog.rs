@@ -37,6 +37,8 @@ pub struct Catalog {
     added: Arc<Names>,
     /// Those that can be called and accept submissions.
     submissions: Arc<[Arc<Tool>]>,
+    /// The served tools with `limits: {max_calls: ...}`.
+    counted: Arc<[Arc<Tool>]>,
 }
 
 /// A contract, compiled or not, and where it stands.
@@ -94,9 +96,10 @@ impl Catalog {
     }
 
     fn new(base: Arc<Names>, added: Arc<Names>) -> Self {
-        let catalog = Self { base, added, submissions: Arc::default() };
+        let catalog = Self { base, added, submissions: Arc::default(), counted: Arc::default() };
         let submissions = catalog.served().filter(|tool| tool.accept.is_some()).cloned().collect();
-        Self { submissions, ..catalog }
+        let counted = catalog.served().filter(|tool| tool.limits.max_calls.is_some()).cloned().collect();
+        Self { submissions, counted, ..catalog }
     }
 
     /// What stands under exactly this name.
@@ -120,6 +123,11 @@ impl Catalog {
     /// The tools that can be called and accept submissions, ordered by name.
     pub fn submissions(&self) -> &[Arc<Tool>] {
         &self.submissions
+    }
+
+    /// The tools that can be called so many times in a run and no more, ordered by name.
+    pub fn counted(&self) -> &[Arc<Tool>] {
+        &self.counted
     }
 
     /// How many names there are, quarantined ones included.

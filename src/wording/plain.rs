@@ -172,6 +172,21 @@ pub fn limit_reached(tool: &str, limit: &str) -> String {
     format!("Tool {} was not executed: the limit {limit} is reached.", quoted(tool))
 }
 
+/// What is left of the run is kept for a submission (rule B7).
+pub fn reserved_for_delivery(tool: &str, submissions: &[&str]) -> String {
+    let named: Vec<String> = submissions.iter().map(|name| quoted(name)).collect();
+    format!(
+        "Tool {} was not executed: what is left of this run is kept for its result. Only {} may still be called.",
+        quoted(tool),
+        named.join(", ")
+    )
+}
+
+/// Goes below the error of the call before the one that reaches `max_consecutive_invalid` (rule B7).
+pub fn last_but_one_invalid(count: u32) -> String {
+    format!("\n\nThis was invalid call {count} in a row. One more invalid call in a row ends this run.")
+}
+
 /// Goes below the error of the call that reaches `max_consecutive_invalid` (rule B7).
 pub fn last_invalid(count: u32) -> String {
     format!("\n\nThis was invalid call {count} in a row, and the last one allowed: the run stops here.")

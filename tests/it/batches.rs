@@ -215,7 +215,7 @@ async fn b7_each_limit_refuses_what_is_over_it_and_is_named() {
     let stand = Stand::with(TOOLS).await;
     let open = |limits| Open { limits: Some(limits), ..Open::default() };
     let echo = |id: &str| call(id, "echo", "{}");
-    let budget = |verdict: &proto::Verdict| verdict.remaining.unwrap();
+    let budget = |verdict: &proto::Verdict| verdict.remaining.clone().unwrap();
 
     let mut stream = stand.open(open(Limits { max_turns: Some(1), ..Limits::default() })).await;
     assert_eq!(stream.opened.limits.as_ref().unwrap().max_turns, Some(1));

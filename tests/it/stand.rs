@@ -23,7 +23,7 @@ use toolbooth::{
     json::ParseLimits,
     ledgers::MemoryLedger,
     ports::SystemClock,
-    run::{Capacity, Limits, RecordRoom},
+    run::{BytesInFlight, Capacity, Limits, RecordRoom},
     server::{self, Listeners, Serving, SocketAccess, Transport},
     tools::{Author, LoadOptions, load_document},
 };
@@ -50,6 +50,7 @@ pub(crate) fn booth(contracts: &str) -> Booth {
         clock: Arc::new(SystemClock),
         limits: Limits::default(),
         capacity: Capacity::default(),
+        bytes_in_flight: BytesInFlight::default(),
         parse_limits: ParseLimits::default(),
         load: LoadOptions { author: Author::Host, ..LoadOptions::default() },
         runs: Runs::default(),

@@ -21,7 +21,9 @@ use toolbooth::{
     },
     refusal::Code,
     result::CallResult,
-    run::{BatchOutcome, Capacity, Feed, Keep, Limits, Observer, RecordRoom, Run, RunOptions, VerdictReason},
+    run::{
+        BatchOutcome, BytesInFlight, Capacity, Feed, Keep, Limits, Observer, RecordRoom, Run, RunOptions, VerdictReason,
+    },
     tools::{LoadOptions, Profile, load_document},
 };
 
@@ -111,6 +113,7 @@ fn judged_run(executor: &Arc<Manners>, hooks: Vec<Arc<dyn Hook>>) -> Arc<Run> {
         capacity: Capacity::default(),
         keep: Keep::default(),
         record_room: RecordRoom::default(),
+        bytes_in_flight: BytesInFlight::default(),
         ledger: Arc::new(MemoryLedger::default()),
         clock: Arc::new(SystemClock),
     })

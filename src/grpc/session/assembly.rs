@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::{
     call::{Finish, Mode, ToolCall},
     grpc::{decode, proto},
-    run::{Capacity, Fed, Feed, Feeder},
+    refusal::Reason,
+    run::{Capacity, Fed, Feed, Feeder, HeldBytes, Run},
 };
 
 /// So many times the calls that may be in flight, and the batch is absurd: the excess is refused call by call only up to here.
@@ -23,6 +24,8 @@ pub(super) struct Assembly {
     capacity: Capacity,
     /// Bytes of arguments.
     bytes: usize,
+    /// The same, as the booth counts them over all runs.
+    held: Arc<HeldBytes>,
     /// Bytes of ids, names and keys.
     start_bytes: usize,
 }
@@ -32,8 +35,8 @@ struct Draft {
     start: proto::CallStart,
     arguments: Vec<u8>,
     ended: bool,
-    /// Its arguments are more than may be in flight, and were dropped.
-    overloaded: bool,
+    /// By which bound its arguments are more than may be in flight; then they were dropped.
+    overloaded: Option<Reason>,
 }
 
 /// Why a piece does not fit.
@@ -47,14 +50,17 @@ pub(super) enum Misfit {
 
 impl Assembly {
     /// A batch of which nothing runs before it is complete.
-    pub(super) fn patient(id: Arc<str>, mode: Option<Mode>, capacity: Capacity) -> Self {
-        Self { id, mode, calls: Vec::new(), fed: 0, eager: None, capacity, bytes: 0, start_bytes: 0 }
+    pub(super) fn patient(id: Arc<str>, mode: Option<Mode>, run: &Run) -> Self {
+        let (capacity, held) = (run.capacity(), Arc::new(run.hold_bytes()));
+        Self { id, mode, calls: Vec::new(), fed: 0, eager: None, capacity, bytes: 0, held, start_bytes: 0 }
     }
 
     /// A batch of which each call runs as soon as it is complete.
-    pub(super) fn eager(id: Arc<str>, mode: Option<Mode>, capacity: Capacity) -> (Self, Feed) {
+    pub(super) fn eager(id: Arc<str>, mode: Option<Mode>, run: &Run) -> (Self, Feed) {
         let (feeder, feed) = Feed::eager(Arc::clone(&id), mode);
-        (Self { eager: Some(feeder), ..Self::patient(id, mode, capacity) }, feed)
+        let assembly = Self { eager: Some(feeder), ..Self::patient(id, mode, run) };
+        let feed = feed.holding(Arc::clone(&assembly.held));
+        (assembly, feed)
     }
 
     pub(super) fn is_eager(&self) -> bool {
@@ -82,24 +88,31 @@ impl Assembly {
         }
         let bytes = start.id.len() + start.name.len() + start.idempotency_key.len();
         self.start_bytes = self.start_bytes.saturating_add(bytes);
-        self.calls.push(Draft { start, arguments: Vec::new(), ended: false, overloaded: false });
+        self.calls.push(Draft { start, arguments: Vec::new(), ended: false, overloaded: None });
         Ok(())
     }
 
     /// The next bytes of an open call's arguments.
     pub(super) fn delta(&mut self, index: Option<u32>, bytes: &[u8]) -> Result<(), Misfit> {
         let left = self.capacity.max_bytes_in_flight.saturating_sub(self.bytes);
+        let held = Arc::clone(&self.held);
         let draft = self.open_call(index)?;
-        let (mut kept, mut freed) = (0, 0);
-        if !draft.overloaded && bytes.len() <= left {
+        let overloaded = if draft.overloaded.is_some() {
+            return Ok(());
+        } else if bytes.len() > left {
+            Reason::MaxBytesInFlight
+        } else if !held.take(bytes.len()) {
+            Reason::MaxBytesInFlightInAll
+        } else {
             draft.arguments.extend_from_slice(bytes);
-            kept = bytes.len();
-        } else if !draft.overloaded {
-            draft.overloaded = true;
-            freed = std::mem::take(&mut draft.arguments).len();
-        }
+            self.bytes += bytes.len();
+            return Ok(());
+        };
+        draft.overloaded = Some(overloaded);
+        let freed = std::mem::take(&mut draft.arguments).len();
         // What was dropped takes no room from the calls that follow.
-        self.bytes = self.bytes + kept - freed;
+        self.bytes -= freed;
+        held.give_back(freed);
         Ok(())
     }
 
@@ -146,7 +159,7 @@ impl Assembly {
         }
         let rest = self.calls.iter_mut().skip(self.fed).map(Draft::take);
         let Some(feeder) = self.eager else {
-            return Some(Feed::whole(self.id, self.mode, rest.collect(), finish));
+            return Some(Feed::whole(self.id, self.mode, rest.collect(), finish).holding(self.held));
         };
         for fed in rest {
             feeder.feed(fed);
@@ -168,9 +181,9 @@ impl Draft {
             idempotency_key: decode::named(start.idempotency_key),
         };
         match (self.overloaded, self.ended) {
-            (true, _) => Fed::Overloaded(call),
-            (false, true) => Fed::Call(call),
-            (false, false) => Fed::Unfinished(call),
+            (Some(reason), _) => Fed::Overloaded(call, reason),
+            (None, true) => Fed::Call(call),
+            (None, false) => Fed::Unfinished(call),
         }
     }
 }

@@ -89,18 +89,23 @@ impl Session {
         let Phase::Running(running) = &self.batch else { return false };
         let is_same =
             |(own, sent): (&Arc<ToolCall>, &proto::ToolCall)| *own.name == sent.name && own.arguments == sent.arguments;
+        // A stream that has resumed the run does not know how many calls are still to be taken.
+        let is_whole =
+            |taken: usize| batch.calls.len() >= taken && (self.calls == 0 || batch.calls.len() == self.calls);
         **running == *id
-            && self.run.running().is_some_and(|running| running.calls.iter().zip(&batch.calls).all(is_same))
+            && self.run.running().is_some_and(|running| {
+                is_whole(running.calls.len()) && running.calls.iter().zip(&batch.calls).all(is_same)
+            })
     }
 
     fn assemble(&mut self, id: Arc<str>, start: proto::BatchStart) {
         let mode = decode::mode(start.mode());
         if start.eager {
-            let (assembly, feed) = Assembly::eager(id, mode, self.run.capacity());
+            let (assembly, feed) = Assembly::eager(id, mode, &self.run);
             self.batch = Phase::Assembling(assembly);
             self.start(feed);
         } else {
-            self.batch = Phase::Assembling(Assembly::patient(id, mode, self.run.capacity()));
+            self.batch = Phase::Assembling(Assembly::patient(id, mode, &self.run));
         }
     }
 

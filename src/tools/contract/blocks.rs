@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::{
-    format::{AcceptBlock, Arguments, OncePerName, Output, Submit},
+    format::{AcceptBlock, Arguments, Contract, LimitsOfTool as LimitsBlock, OncePerName, Output, Submit},
     remarks::Remarks,
 };
 use crate::{
     document::Note,
     excerpt::excerpt,
     json::{Json, Pointer},
-    tools::{Accept, ArgumentRules, ExecutorSpec, OncePer, Profile},
+    tools::{Accept, ArgumentRules, ExecutorSpec, LimitsOfTool, OncePer, Profile},
 };
 
 /// Most bytes of text that a result keeps where the contract says nothing.
@@ -20,6 +20,11 @@ const DEFAULT_OUTPUT_BYTES: usize = 1 << 18;
 const DEFAULT_DEADLINE: Duration = Duration::from_mins(5);
 /// No time is longer; beyond it, it is a slip of the pen.
 const MAX_TIME: Duration = Duration::from_hours(30 * 24);
+
+/// How often an idempotent tool is tried again where the contract does not say.
+const DEFAULT_RETRIES: u32 = 2;
+/// A tool that fails more often in a row will fail once more.
+const MAX_RETRIES: u32 = 10;
 
 fn at(block: &str, key: &str) -> Pointer {
     Pointer::root().join(block).join(key)
@@ -138,4 +143,108 @@ pub(super) fn output_cap(block: Option<&Output>, remarks: &mut Remarks<'_>) -> u
         remarks.add(Note::error("wrong_value", at("output", "max_bytes"), message));
     }
     bytes
+}
+
+/// How often the tool is tried again.
+pub(super) fn retries(contract: &Contract, remarks: &mut Remarks<'_>) -> u32 {
+    let is_idempotent = contract.idempotent == Some(true);
+    let retries = contract.retries.unwrap_or(if is_idempotent { DEFAULT_RETRIES } else { 0 });
+    let why = if retries > MAX_RETRIES {
+        format!("{retries} is more often than helps: write 0 to {MAX_RETRIES}")
+    } else if retries > 0 && !is_idempotent {
+        "the same call could take effect twice: write `idempotent: true` if that does no harm, or remove the key"
+            .to_owned()
+    } else {
+        return retries;
+    };
+    remarks.add(Note::error("wrong_value", Pointer::root().join("retries"), why));
+    retries
+}
+
+/// How much of the tool a run may use.
+pub(super) fn limits(block: &LimitsBlock, remarks: &mut Remarks<'_>) -> LimitsOfTool {
+    let LimitsBlock { max_calls, max_calls_in_flight, max_bytes_in_flight } = *block;
+    let zeros = [
+        ("max_calls", max_calls == Some(0)),
+        ("max_calls_in_flight", max_calls_in_flight == Some(0)),
+        ("max_bytes_in_flight", max_bytes_in_flight == Some(0)),
+    ];
+    for (key, _) in zeros.into_iter().filter(|(_, is_zero)| *is_zero) {
+        let message = "no call of the tool could ever run: write at least 1, or remove the key";
+        remarks.add(Note::error("wrong_value", at("limits", key), message));
+    }
+    LimitsOfTool { max_calls, max_calls_in_flight, max_bytes_in_flight }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tools::{ContractReport, LimitsOfTool, LoadOptions, Loaded, Status, load_document};
+
+    fn load(keys: &str) -> Loaded {
+        let contract = format!(r#"{{"name":"t","parameters":{{"type":"object"}},{keys}}}"#);
+        load_document(contract.as_bytes(), &LoadOptions::default())
+    }
+
+    fn notes(report: &ContractReport) -> Vec<String> {
+        report.notes.iter().map(|note| format!("{} {}: {}", note.code, note.path, note.message)).collect()
+    }
+
+    #[test]
+    fn p7_what_the_booth_itself_starts_has_a_deadline() {
+        let deadline = |keys: &str| {
+            let loaded = load(keys);
+            let tool = loaded.catalog.served().next().unwrap();
+            (tool.timeout.map(|time| time.as_secs()), tool.deadline.map(|time| time.as_secs()))
+        };
+        let command = r#""execute":{"command":{"argv":["true"]}}"#;
+        assert_eq!(deadline(command), (None, Some(300)));
+        assert_eq!(deadline(&format!(r#"{command},"timeout":"1h""#)), (Some(3600), None));
+        assert_eq!(deadline(&format!(r#"{command},"deadline":"1h""#)), (None, Some(3600)));
+        assert_eq!(deadline(r#""title":"T""#), (None, None));
+    }
+
+    #[test]
+    fn a_deadline_that_defeats_the_timeout_is_a_warning() {
+        let report = &load(r#""timeout":"2s","deadline":"1s""#).reports[0];
+        assert_eq!((report.status, report.notes[0].code), (Status::AcceptedWithWarning, "deadline_before_timeout"));
+    }
+
+    #[test]
+    fn p7_only_an_idempotent_tool_is_tried_again() {
+        let retries = |keys: &str| load(keys).catalog.served().next().map(|tool| tool.retries);
+        for (keys, expected) in [
+            (r#""idempotent":true"#, 2),
+            (r#""idempotent":false"#, 0),
+            (r#""idempotent":true,"retries":0"#, 0),
+            (r#""idempotent":true,"retries":10"#, 10),
+            (r#""retries":0"#, 0),
+        ] {
+            assert_eq!(retries(keys), Some(expected), "{keys}");
+        }
+        let twice = "wrong_value /retries: the same call could take effect twice: write `idempotent: true` if that does no harm, \
+                     or remove the key";
+        assert_eq!(notes(&load(r#""retries":1"#).reports[0]), [twice]);
+        assert_eq!(notes(&load(r#""idempotent":false,"retries":1"#).reports[0]), [twice]);
+        let many = load(r#""idempotent":true,"retries":11"#);
+        assert_eq!(notes(&many.reports[0]), ["wrong_value /retries: 11 is more often than helps: write 0 to 10"]);
+    }
+
+    #[test]
+    fn b7_the_limits_of_a_tool_are_kept_and_none_of_them_is_zero() {
+        let loaded = load(r#""limits":{"max_calls":3,"max_calls_in_flight":2,"max_bytes_in_flight":100}"#);
+        let limits = LimitsOfTool { max_calls: Some(3), max_calls_in_flight: Some(2), max_bytes_in_flight: Some(100) };
+        assert_eq!(loaded.catalog.served().next().map(|tool| tool.limits), Some(limits));
+        assert_eq!(
+            load(r#""limits":{}"#).catalog.served().next().map(|tool| tool.limits),
+            Some(LimitsOfTool::default())
+        );
+        for key in ["max_calls", "max_calls_in_flight", "max_bytes_in_flight"] {
+            let said = format!(
+                "wrong_value /limits/{key}: no call of the tool could ever run: write at least 1, or remove the key"
+            );
+            assert_eq!(notes(&load(&format!(r#""limits":{{"{key}":0}}"#)).reports[0]), [said]);
+        }
+        let typo = notes(&load(r#""limits":{"max_call":1}"#).reports[0]);
+        assert_eq!(typo, ["unknown_key /limits/max_call: unknown key `max_call`; did you mean `max_calls`?"]);
+    }
 }

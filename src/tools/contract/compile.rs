@@ -105,6 +105,8 @@ fn assemble(
     }
     let (timeout, deadline) = blocks::times(contract.timeout.as_deref(), contract.deadline.as_deref(), &mut remarks);
     let max_output_bytes = blocks::output_cap(contract.output.as_ref(), &mut remarks);
+    let retries = blocks::retries(&contract, &mut remarks);
+    let limits = blocks::limits(&contract.limits.take().unwrap_or_default(), &mut remarks);
 
     let kept = kept(foreign, &mut contract);
     let report = remarks.into_report(input.as_ref().map(|schema| schema.dialect().name()));
@@ -128,6 +130,8 @@ fn assemble(
         executor,
         side_effect: contract.side_effect.unwrap_or(false),
         idempotent: contract.idempotent.unwrap_or(false),
+        retries,
+        limits,
         max_output_bytes,
         kept,
         report,
@@ -185,7 +189,10 @@ mod tests {
         let tool = tool(r#"{"name":"t","parameters":{"type":"object"}}"#);
         assert_eq!((tool.executor.name(), tool.mode, tool.terminate), ("host", Mode::Parallel, false));
         assert_eq!((tool.accept.clone(), tool.timeout, tool.deadline), (None, None, None));
-        assert_eq!((tool.side_effect, tool.idempotent, tool.max_output_bytes), (false, false, 1 << 18));
+        assert_eq!(
+            (tool.side_effect, tool.idempotent, tool.retries, tool.max_output_bytes),
+            (false, false, 0, 1 << 18)
+        );
         assert!(tool.arguments.formats && tool.shim.is_empty());
         assert_eq!((tool.kept.to_text(), tool.report.status), ("{}".to_owned(), Status::Accepted));
     }
@@ -209,6 +216,7 @@ mod tests {
         assert_eq!(tool.accept, Some(Accept { once_per, in_doubt: InDoubt::Retry }));
         assert_eq!(tool.timeout.zip(tool.deadline), Some((Duration::from_secs(30), Duration::from_mins(2))));
         assert!(tool.side_effect && tool.idempotent && tool.terminate && tool.mode == Mode::Sequential);
+        assert_eq!(tool.retries, 2);
         assert_eq!(tool.max_output_bytes, 9);
         let ExecutorSpec::Command(command) = &tool.executor else { panic!("{:?}", tool.executor) };
         assert_eq!(
@@ -269,19 +277,6 @@ mod tests {
         };
         assert_eq!(keyed(""), ["optional_key"]);
         assert!(keyed(r#""id""#).is_empty());
-    }
-
-    #[test]
-    fn p7_what_the_booth_itself_starts_has_a_deadline() {
-        let deadline = |keys: &str| {
-            let tool = tool(&format!(r#"{{"name":"t","parameters":{{"type":"object"}}{keys}}}"#));
-            (tool.timeout.map(|time| time.as_secs()), tool.deadline.map(|time| time.as_secs()))
-        };
-        let command = r#","execute":{"command":{"argv":["true"]}}"#;
-        assert_eq!(deadline(command), (None, Some(300)));
-        assert_eq!(deadline(&format!(r#"{command},"timeout":"1h""#)), (Some(3600), None));
-        assert_eq!(deadline(&format!(r#"{command},"deadline":"1h""#)), (None, Some(3600)));
-        assert_eq!(deadline(""), (None, None));
     }
 
     #[test]
@@ -375,12 +370,6 @@ mod tests {
             ]
         );
         assert_eq!(report.status, Status::AcceptedWithWarning);
-    }
-
-    #[test]
-    fn a_deadline_that_defeats_the_timeout_is_a_warning() {
-        let report = &load(r#"{"name":"t","parameters":{"type":"object"},"timeout":"2s","deadline":"1s"}"#).reports[0];
-        assert_eq!((report.status, report.notes[0].code), (Status::AcceptedWithWarning, "deadline_before_timeout"));
     }
 
     #[test]

@@ -61,9 +61,15 @@ pub(in crate::tools) struct Contract {
     pub(in crate::tools) deadline: Option<String>,
     /// Whether a run that did not answer may have changed something; false if nothing is said.
     pub(in crate::tools) side_effect: Option<bool>,
-    /// Whether the same call may be run again; false if nothing is said. Kept for the host: this build never runs a call again
-    /// by itself.
+    /// Whether running the same call again does no harm; false if nothing is said. Only then does the booth try again when a try
+    /// fails, with the same idempotency key.
     pub(in crate::tools) idempotent: Option<bool>,
+    /// How often an idempotent tool is tried again when it could not be started, failed without an answer or was silent for
+    /// longer than `timeout`; 0 to 10. 2 for a tool with `idempotent: true`, else 0. `deadline` spans all tries.
+    #[schemars(range(min = 0, max = 10))]
+    pub(in crate::tools) retries: Option<u32>,
+    /// How much of this tool a run may use, beside what the run and the booth allow; no limit where nothing is said.
+    pub(in crate::tools) limits: Option<LimitsOfTool>,
     /// What a success says about the end of the run, unless the executor says otherwise; true for `submit`, else false.
     pub(in crate::tools) terminate: Option<bool>,
     /// Caps on what the tool answers.
@@ -199,6 +205,19 @@ pub(in crate::tools) enum OncePerName {
     Task,
     /// The value of an argument, within the task: its JSON Pointer.
     Argument(String),
+}
+
+/// How much of a tool a run may use.
+#[expect(clippy::struct_field_names, reason = "the names are those of the format")]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::tools) struct LimitsOfTool {
+    /// Calls of the tool in a run; the excess is refused as `limit_reached`.
+    pub(in crate::tools) max_calls: Option<u32>,
+    /// Calls of the tool in flight at once in a run; the excess is refused as `overloaded`.
+    pub(in crate::tools) max_calls_in_flight: Option<usize>,
+    /// Bytes of arguments of these; the excess is refused as `overloaded`.
+    pub(in crate::tools) max_bytes_in_flight: Option<usize>,
 }
 
 /// Caps on what a tool answers.

@@ -1,0 +1,107 @@
+//! What is in flight: bytes of arguments over all runs of a booth, and calls of one tool in one run. Each is given back when
+//! whoever holds it is dropped.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::Run;
+use crate::{
+    refusal::{Code, Reason},
+    tools::{LimitsOfTool, Tool},
+};
+
+/// Bytes of arguments that all runs of a booth hold at this moment.
+#[derive(Debug, Clone, Default)]
+pub struct BytesInFlight(Arc<AtomicUsize>);
+
+/// Bytes of arguments that one batch holds.
+#[derive(Debug)]
+pub struct HeldBytes {
+    of_all: BytesInFlight,
+    most_of_all: usize,
+    held: AtomicUsize,
+}
+
+impl HeldBytes {
+    /// Takes so many more, or none if all runs together would hold too many.
+    pub fn take(&self, bytes: usize) -> bool {
+        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most_of_all);
+        let is_taken = self.of_all.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok();
+        if is_taken {
+            self.held.fetch_add(bytes, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Gives back some of those that were taken.
+    pub fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.of_all.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.of_all.0.fetch_sub(*self.held.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// One call of a tool that has limits of its own, from before its preflight to its result.
+#[derive(Debug)]
+pub(super) struct CallInFlight {
+    run: Arc<Run>,
+    tool: Arc<str>,
+    bytes: usize,
+}
+
+impl Drop for CallInFlight {
+    fn drop(&mut self) {
+        self.run.counters().give_back_of_tool(&self.tool, self.bytes);
+    }
+}
+
+impl Run {
+    /// Holds the bytes of one more batch; none yet.
+    pub fn hold_bytes(&self) -> HeldBytes {
+        HeldBytes {
+            of_all: self.options.bytes_in_flight.clone(),
+            most_of_all: self.options.capacity.max_bytes_in_flight_in_all,
+            held: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes a call to a tool, if the tool's own limits allow one more (rule B7); nothing to hold where it has none.
+    pub(super) fn take_of_tool(
+        self: &Arc<Self>,
+        tool: &Tool,
+        bytes: usize,
+    ) -> Result<Option<CallInFlight>, (Code, Reason)> {
+        if tool.limits == LimitsOfTool::default() {
+            return Ok(None);
+        }
+        self.counters().take_of_tool(tool, bytes)?;
+        Ok(Some(CallInFlight { run: Arc::clone(self), tool: Arc::clone(&tool.name), bytes }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b7_what_all_hold_together_is_bounded_and_given_back_when_a_holder_is_dropped() {
+        let all = BytesInFlight::default();
+        let held = || HeldBytes { of_all: all.clone(), most_of_all: 10, held: AtomicUsize::new(0) };
+        let (one, two) = (held(), held());
+        assert!(one.take(6) && two.take(4));
+        assert!(!two.take(1) && !one.take(usize::MAX), "what does not fit takes nothing");
+        one.give_back(2);
+        assert!(two.take(2));
+        drop(two);
+        assert!(one.take(6));
+        drop(one);
+        assert_eq!(all.0.load(Ordering::Relaxed), 0);
+    }
+}
