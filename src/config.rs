@@ -16,8 +16,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use toolbooth::{
+    booth::MAX_GRACE,
     json::ParseLimits,
-    run::{Capacity, Limits},
+    run::{Capacity, Limits, MAX_RECORDED_BYTES},
     server::{SocketAccess, Transport},
     tools::Profile,
 };
@@ -54,6 +55,10 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     /// What each run is granted, and all of them together.
     pub(crate) capacity: Capacity,
+    /// The longest that a run waits for its host to come back.
+    pub(crate) max_grace: Duration,
+    /// Bytes of results that runs keep for hosts that come back.
+    pub(crate) max_recorded_bytes: usize,
     /// What the parser of arguments refuses.
     pub(crate) arguments: ParseLimits,
     /// How long calls may go on after the booth was told to end.
@@ -74,6 +79,8 @@ impl Default for Settings {
             profile: ProfileName::default(),
             limits: Limits::default(),
             capacity: Capacity::default(),
+            max_grace: MAX_GRACE,
+            max_recorded_bytes: MAX_RECORDED_BYTES,
             arguments: ParseLimits::default(),
             grace: Duration::from_secs(20),
             log: Log::default(),

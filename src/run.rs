@@ -38,7 +38,7 @@ pub use feed::{Fed, Feed, Feeder};
 pub use in_flight::{BytesInFlight, HeldBytes};
 pub use limits::{Budget, Limit, Limits};
 use record::Records;
-pub use record::{Known, RecordRoom};
+pub use record::{Known, MAX_RECORDED_BYTES, RecordRoom};
 pub use verdict::{Verdict, VerdictReason, agree};
 
 /// What a run is opened with.

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 
 use toolbooth::{
-    booth::{Booth, MAX_GRACE, Runs},
+    booth::{Booth, Runs},
     executors::Executors,
     ledgers::MemoryLedger,
     ports::SystemClock,
@@ -76,8 +76,8 @@ pub(super) fn booth(settings: &Settings, catalog: Catalog, load: LoadOptions) ->
         parse_limits: settings.arguments.clone(),
         load,
         runs: Runs::default(),
-        record_room: RecordRoom::default(),
-        max_grace: MAX_GRACE,
+        record_room: RecordRoom::of(settings.max_recorded_bytes),
+        max_grace: settings.max_grace,
     })
 }
 

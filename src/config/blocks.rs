@@ -43,6 +43,8 @@ pub(super) struct SettingsFile {
     limits: Option<LimitsBlock>,
     /// What each run is granted, and all of them together.
     capacity: Option<CapacityBlock>,
+    /// What runs may keep for hosts that come back.
+    resume: Option<ResumeBlock>,
     /// What is refused before anybody looks at the arguments of a call.
     arguments: Option<ArgumentsBlock>,
     /// How long calls may go on after the booth was told to end; 20s if nothing is said.
@@ -130,6 +132,17 @@ struct CapacityBlock {
     max_parallel: Option<usize>,
 }
 
+/// What runs may keep for hosts that come back.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ResumeBlock {
+    /// The longest that a run waits for its host, whatever the host asks for; 10m if nothing is said, and 0s lets no run wait.
+    #[schemars(extend("examples" = ["10m"]))]
+    max_grace: Option<String>,
+    /// Bytes of results that all runs together keep for batches that are sent again; 64 MiB if nothing is said.
+    max_recorded_bytes: Option<usize>,
+}
+
 /// What is refused before anybody looks at the arguments of a call.
 #[expect(clippy::struct_field_names, reason = "the names are those of the format")]
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -160,6 +173,7 @@ impl SettingsFile {
         let standard = Settings::default();
         let listen = self.listen.unwrap_or_default();
         let log = self.log.unwrap_or_default();
+        let resume = self.resume.unwrap_or_default();
         let settings = Settings {
             tcp: address("tcp", listen.tcp.as_deref(), &mut notes),
             diagnostics: address("diagnostics", listen.diagnostics.as_deref(), &mut notes),
@@ -169,6 +183,13 @@ impl SettingsFile {
             tools: self.tools.unwrap_or_default().iter().map(|path| folder.join(path)).collect(),
             profile: self.profile.unwrap_or_default(),
             capacity: self.capacity.unwrap_or_default().capacity(&mut notes),
+            max_grace: time(at("resume", "max_grace"), resume.max_grace.as_deref(), standard.max_grace, &mut notes),
+            max_recorded_bytes: within(
+                at("resume", "max_recorded_bytes"),
+                resume.max_recorded_bytes.unwrap_or(standard.max_recorded_bytes),
+                1..=1 << 30,
+                &mut notes,
+            ),
             arguments: self.arguments.unwrap_or_default().limits(&mut notes),
             limits: self.limits.unwrap_or_default().limits().unwrap_or_else(|note| {
                 notes.push(Note { path: Pointer::root().join("limits").append(&note.path), ..note });

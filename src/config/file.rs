@@ -24,7 +24,7 @@ pub(crate) fn settings_schema() -> &'static Json {
 pub(crate) fn is_settings(path: &Path) -> bool {
     let documents = Syntax::of(path).zip(read_file(path).ok()).and_then(|(syntax, text)| read(&text, syntax).ok());
     let Some([document]) = documents.as_deref() else { return false };
-    let own = ["listen", "transport", "profile", "limits", "capacity", "grace", "log"];
+    let own = ["listen", "transport", "profile", "limits", "capacity", "resume", "grace", "log"];
     let tools = document.value.get("tools").and_then(Json::as_array).unwrap_or_default();
     document.value.get("name").is_none()
         && (own.iter().any(|key| document.value.get(key).is_some()) || tools.iter().any(|path| path.as_str().is_some()))
@@ -99,7 +99,7 @@ mod tests {
             "listen:\n  {socket: /run/b.sock, socket_mode: '0600', socket_group: 2000, tcp: '127.0.0.1:7155', diagnostics: '0.0.0.0:7156'}\n\
              transport: {max_connections: 8, first_bytes: 1s, max_message_bytes: 8388608}\n\
              tools: [/tools]\nprofile: strict\nlimits: {max_turns: 3, max_wall: 10m}\n\
-             capacity: {max_parallel: 2}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
+             capacity: {max_parallel: 2}\nresume: {max_grace: 1m, max_recorded_bytes: 9}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
         );
         let standard = Settings::default();
         let expected = Settings {
@@ -117,6 +117,8 @@ mod tests {
             profile: ProfileName::Strict,
             limits: Limits { max_turns: Some(3), max_wall: Some(Duration::from_mins(10)), ..standard.limits },
             capacity: Capacity { max_parallel: 2, ..standard.capacity },
+            max_grace: Duration::from_mins(1),
+            max_recorded_bytes: 9,
             arguments: ParseLimits { max_depth: 8, ..standard.arguments },
             grace: Duration::from_secs(5),
             log: Log { format: Some(LogFormat::Json), filter: Some("warn,toolbooth=debug".into()) },

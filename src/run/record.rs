@@ -25,13 +25,13 @@ use crate::{
 pub struct RecordRoom(Arc<Semaphore>);
 
 /// Bytes that recorded results may take, unless somebody says otherwise.
-const ROOM_BYTES: usize = 64 << 20;
+pub const MAX_RECORDED_BYTES: usize = 64 << 20;
 /// What a result takes beside its texts, about.
 const RESULT_BYTES: usize = 1 << 10;
 
 impl Default for RecordRoom {
     fn default() -> Self {
-        Self::of(ROOM_BYTES)
+        Self::of(MAX_RECORDED_BYTES)
     }
 }
 

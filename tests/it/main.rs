@@ -19,6 +19,7 @@ mod documents;
 mod draining;
 mod field;
 mod hostile;
+mod keyed;
 mod limits;
 mod pi;
 mod pipe;
