@@ -170,7 +170,6 @@ impl Execution {
     /// What the batch brings; a batch that is sent again is waited for, or answered from its record.
     async fn outcome(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
         let run = Arc::clone(lease.run());
-        let _cancel = CancelOnDrop(Arc::clone(&run));
         match (run.knows(&batch.id), run.running()) {
             (Known::Running, _) => {
                 let outcome = run.outcome_of(&batch.id).await.ok_or(Fault::Lost);
@@ -193,6 +192,7 @@ impl Execution {
     /// and recorded even if its caller goes away.
     async fn run_to_end(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
         let run = Arc::clone(lease.run());
+        let _cancel = CancelOnDrop(Arc::clone(&run));
         let mut running = run.batch(Feed::from(batch), Arc::new(Unobserved)).boxed();
         if let Some(outcome) = (&mut running).now_or_never() {
             lease.wait();

@@ -125,7 +125,8 @@ impl Session {
             None if self.draining && !self.half_closed => Err(Fault::Draining),
             None => Ok(()),
         };
-        if !self.run_ended && !self.draining {
+        // A run whose host is lost while the booth drains finishes what runs, too.
+        if self.leaves || !(self.run_ended || self.draining) {
             self.host.go_away();
             self.lease.wait();
         }

@@ -126,7 +126,6 @@ impl Run {
                 records.kept.push_back(Recorded { batch, results, at: Instant::now(), _room: room });
                 return;
             }
-            // The newest is the one that a lost connection leaves open.
             if records.kept.pop_front().is_none() {
                 return;
             }
@@ -135,8 +134,9 @@ impl Run {
 }
 
 impl Records {
+    /// The newest is kept as long as its run is: it is the one whose end a lost connection leaves open.
     fn expire(&mut self, grace: Duration) {
-        while self.kept.front().is_some_and(|oldest| oldest.at.elapsed() > grace) {
+        while self.kept.len() > 1 && self.kept.front().is_some_and(|oldest| oldest.at.elapsed() > grace) {
             self.kept.pop_front();
         }
     }

@@ -18,6 +18,7 @@ mod cuts;
 mod documents;
 mod draining;
 mod field;
+mod held;
 mod hostile;
 mod keyed;
 mod limits;

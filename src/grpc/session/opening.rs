@@ -41,9 +41,11 @@ pub(super) async fn open(
         return Err(Fault::UnknownVersion(open.protocol_version));
     }
     let replies = Replies::new(out.clone(), open.delivery());
-    info!(run = excerpt(&open.run_id), host = excerpt(&open.host), resume = open.resume, "a host opens a run");
+    let agent = open.host.clone();
     let (session, heard, answer) =
         if open.resume { resumed(booth, stopping, &open, replies)? } else { new_run(booth, stopping, open, replies)? };
+    let (resumed, contracts) = (answer.resumed, answer.contracts.len());
+    info!(run = ?session.run.id(), host = excerpt(&agent), resumed, contracts, "run opened");
     session.replies.opened(first.frame_id, answer).await;
     Ok((session, heard))
 }
