@@ -45,7 +45,7 @@ pub enum Signal {
     BatchLost,
     /// Execute this call, unless it was begun when it was asked for before a connection was lost.
     Execute(Box<Execution>, Asked),
-    /// Stop executing this call: its result is given.
+    /// Stop executing this call: its result is given, or it will be asked for again.
     Cancel {
         /// The call.
         index: u32,
@@ -252,7 +252,7 @@ impl Executor for Host {
         let call_id = Arc::clone(&execution.call.id);
         let execute = |asked| Signal::Execute(Box::new(execution.clone()), asked);
         let question = self.ask(&self.outcomes, (&batch, index), Some((&call_id, progress)), execute);
-        let Some(question) = question else { return Err(ExecutorError::NotStarted(CLOSED.to_owned())) };
+        let Some(question) = question else { return Err(ExecutorError::NoHost) };
         let question = question.or_when_given_up(|| self.tell(Signal::Cancel { index, call_id }));
         question.answer().await.unwrap_or_else(|| Err(ExecutorError::Failed(CLOSED.to_owned())))
     }

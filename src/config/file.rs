@@ -98,8 +98,8 @@ mod tests {
         let read = settings(
             "listen:\n  {socket: /run/b.sock, socket_mode: '0600', socket_group: 2000, tcp: '127.0.0.1:7155', diagnostics: '0.0.0.0:7156'}\n\
              transport: {max_connections: 8, first_bytes: 1s, max_message_bytes: 8388608}\n\
-             tools: [/tools]\nprofile: strict\nlimits: {max_turns: 3, max_wall: 10m}\n\
-             capacity: {max_parallel: 2}\nresume: {max_grace: 1m, max_recorded_bytes: 9}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
+             tools: [/tools]\nprofile: strict\nlimits: {max_turns: 3, max_wall: 10m, reserve_delivery: true}\n\
+             capacity: {max_parallel: 2, max_bytes_in_flight_in_all: 1048576}\nresume: {max_grace: 1m, max_recorded_bytes: 9}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
         );
         let standard = Settings::default();
         let expected = Settings {
@@ -115,8 +115,13 @@ mod tests {
             },
             tools: vec!["/tools".into()],
             profile: ProfileName::Strict,
-            limits: Limits { max_turns: Some(3), max_wall: Some(Duration::from_mins(10)), ..standard.limits },
-            capacity: Capacity { max_parallel: 2, ..standard.capacity },
+            limits: Limits {
+                max_turns: Some(3),
+                max_wall: Some(Duration::from_mins(10)),
+                reserve_delivery: Some(true),
+                ..standard.limits
+            },
+            capacity: Capacity { max_parallel: 2, max_bytes_in_flight_in_all: 1 << 20, ..standard.capacity },
             max_grace: Duration::from_mins(1),
             max_recorded_bytes: 9,
             arguments: ParseLimits { max_depth: 8, ..standard.arguments },

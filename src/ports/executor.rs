@@ -26,9 +26,9 @@ pub struct Execution {
     pub arguments: SharedJson,
     /// Which try this is, from 1.
     pub attempt: u32,
-    /// Idle time that the pipeline grants, for executors that pass it on.
+    /// Idle time that the pipeline grants this try, for executors that pass it on.
     pub timeout: Option<Duration>,
-    /// Hard time that the pipeline grants, for executors that pass it on.
+    /// Hard time that the pipeline still grants, over all tries, for executors that pass it on.
     pub deadline: Option<Duration>,
     /// The key of this call, the same for every try; `None`: see [`Execution::idempotency_key`].
     pub(crate) key: Option<Arc<str>>,
@@ -63,7 +63,7 @@ impl ProgressSender {
 /// Why there is no output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecutorError {
-    /// The tool is executed by the host, and this call has none to ask.
+    /// The tool is executed by the host, and this call has none to ask, or none any more.
     #[error("the tool is executed by its host, and this call has no host to ask")]
     NoHost,
     /// The tool was not started: nothing can have happened.

@@ -157,7 +157,7 @@ pub(super) fn answer(earlier: &CallResult, call: Arc<ToolCall>) -> Option<CallRe
         return None;
     }
     if is_same_call(&earlier.call, &call) {
-        return Some(CallResult { call, executed: false, replayed: true, ..earlier.clone() });
+        return Some(CallResult { call, executed: false, attempts: 0, replayed: true, ..earlier.clone() });
     }
     let text = wording::other_call_at_this_place(&call.name);
     Some(CallResult::refused(call, Trace::default(), Refusal::new(Code::IdempotencyConflict, None, text)))

@@ -3,12 +3,14 @@
 #![cfg(test)]
 
 mod floors;
+mod inside;
 mod program;
 mod stages;
 mod stand;
 
 mod batches;
 mod call;
+mod cancellation;
 mod check;
 mod coercion;
 mod connections;
@@ -28,6 +30,7 @@ mod pipeline;
 mod policy;
 mod reach;
 mod resume;
+mod retries;
 mod run_stream;
 mod scale;
 mod secrets;

@@ -252,6 +252,8 @@ fn p10_everything_else_that_the_booth_says_has_its_words() {
             wording::duplicate_call_id("t", "c1"),
             wording::already_accepted("t"),
             wording::limit_reached("t", "max_calls"),
+            wording::reserved_for_delivery("t", &["submit", "report"]),
+            wording::last_but_one_invalid(2),
             wording::last_invalid(3),
             wording::execution_failed("t", "connection refused"),
             wording::result_invalid("t", "no JSON"),

@@ -105,7 +105,7 @@ impl Replies {
             Signal::Cancel { index, call_id } => {
                 let cancel = proto::CancelExecution {
                     call_id: call_id.to_string(),
-                    reason: "the result of this call is given".to_owned(),
+                    reason: "nobody waits for this try any more".to_owned(),
                 };
                 (index, Frame::CancelExecution(cancel))
             }

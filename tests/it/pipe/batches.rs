@@ -259,3 +259,34 @@ fn s3_what_a_task_accepted_outlives_its_run() {
         (&json!(true), &json!(true))
     );
 }
+
+#[test]
+fn b7_limits_of_a_tool_and_the_kept_slot_are_told_in_the_same_words() {
+    let few = r#"{"name":"few","parameters":{"type":"object"},"execute":{"echo":{}},"limits":{"max_calls":1}}"#;
+    let answers = piped(
+        &folder(&[few, r#"{"name":"submit","parameters":{"type":"object"},"submit":{}}"#]),
+        &[
+            r#"{"open":{"limits":{"max_turns":2,"reserve_delivery":true}}}"#,
+            &batch(&[("a", "few", "{}"), ("b", "few", "{}")]),
+            &batch(&[("c", "few", "{}"), ("d", "submit", "{}")]),
+        ],
+    );
+    assert_eq!(codes(&answers[0]), ["ok", "limit_reached"]);
+    assert_eq!(answers[0]["batch"]["results"][1]["reason"], "max_calls_of_tool");
+    let verdict = &answers[0]["batch"]["verdict"];
+    assert_eq!(verdict["remaining"], json!({"turns": 1, "tool_calls": {"few": 0}}));
+    assert_eq!((&verdict["stop"], &verdict["tool_choice"]), (&json!(false), &json!("submit")));
+    assert_eq!(codes(&answers[1]), ["limit_reached", "ok"]);
+    assert_eq!(answers[1]["batch"]["results"][0]["reason"], "reserved_for_delivery");
+    assert_eq!(answers[1]["batch"]["verdict"]["stop"], true);
+}
+
+#[test]
+fn p7_a_call_that_was_tried_more_than_once_says_how_often() {
+    let gone = r#"{"name":"gone","parameters":{"type":"object"},"idempotent":true,"retries":1,
+        "execute":{"command":{"argv":["./nowhere"]}}}"#;
+    let answers = piped(&folder(&[gone, INC]), &[&batch(&[("a", "gone", "{}"), ("b", "inc", "{}")])]);
+    let results = &answers[0]["batch"]["results"];
+    assert_eq!((&results[0]["reason"], &results[0]["attempts"]), (&json!("unreachable"), &json!(2)));
+    assert_eq!((&results[1]["executed"], results[1].get("attempts")), (&json!(true), None));
+}
