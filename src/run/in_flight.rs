@@ -1,12 +1,9 @@
 //! What is in flight: bytes of arguments over all runs of a booth, and calls of one tool in one run. Each is given back when
 //! whoever holds it is dropped.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Run;
+use super::{Run, lock};
 use crate::{
     refusal::{Code, Reason},
     tools::{LimitsOfTool, Tool},
@@ -14,37 +11,36 @@ use crate::{
 
 /// Bytes of arguments that all runs of a booth hold at this moment.
 #[derive(Debug, Clone, Default)]
-pub struct BytesInFlight(Arc<AtomicUsize>);
+pub struct BytesInFlight(Arc<Mutex<usize>>);
 
 /// Bytes of arguments that one batch holds.
 #[derive(Debug)]
 pub struct HeldBytes {
     of_all: BytesInFlight,
     most_of_all: usize,
-    held: AtomicUsize,
+    held: Mutex<usize>,
 }
 
 impl HeldBytes {
     /// Takes so many more, or none if all runs together would hold too many.
     pub fn take(&self, bytes: usize) -> bool {
-        let more = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.most_of_all);
-        let is_taken = self.of_all.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok();
-        if is_taken {
-            self.held.fetch_add(bytes, Ordering::Relaxed);
-        }
-        is_taken
+        let mut of_all = lock(&self.of_all.0);
+        let Some(more) = of_all.checked_add(bytes).filter(|more| *more <= self.most_of_all) else { return false };
+        *of_all = more;
+        *lock(&self.held) += bytes;
+        true
     }
 
     /// Gives back some of those that were taken.
     pub fn give_back(&self, bytes: usize) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
-        self.of_all.0.fetch_sub(bytes, Ordering::Relaxed);
+        *lock(&self.of_all.0) -= bytes;
+        *lock(&self.held) -= bytes;
     }
 }
 
 impl Drop for HeldBytes {
     fn drop(&mut self) {
-        self.of_all.0.fetch_sub(*self.held.get_mut(), Ordering::Relaxed);
+        *lock(&self.of_all.0) -= *self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
     }
 }
 
@@ -68,7 +64,7 @@ impl Run {
         HeldBytes {
             of_all: self.options.bytes_in_flight.clone(),
             most_of_all: self.options.capacity.max_bytes_in_flight_in_all,
-            held: AtomicUsize::new(0),
+            held: Mutex::default(),
         }
     }
 
@@ -93,7 +89,7 @@ mod tests {
     #[test]
     fn b7_what_all_hold_together_is_bounded_and_given_back_when_a_holder_is_dropped() {
         let all = BytesInFlight::default();
-        let held = || HeldBytes { of_all: all.clone(), most_of_all: 10, held: AtomicUsize::new(0) };
+        let held = || HeldBytes { of_all: all.clone(), most_of_all: 10, held: Mutex::default() };
         let (one, two) = (held(), held());
         assert!(one.take(6) && two.take(4));
         assert!(!two.take(1) && !one.take(usize::MAX), "what does not fit takes nothing");
@@ -102,6 +98,6 @@ mod tests {
         drop(two);
         assert!(one.take(6));
         drop(one);
-        assert_eq!(all.0.load(Ordering::Relaxed), 0);
+        assert_eq!(*lock(&all.0), 0);
     }
 }
