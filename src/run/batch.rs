@@ -150,7 +150,11 @@ impl Ongoing {
         if let Some(refusal) = self.forbidden(&call) {
             return self.settle(CallResult::refused(call, Trace::default(), refusal));
         }
-        match self.seen.judge(&call) {
+        let scope = self.run.scope();
+        let is_same_tool = |one: &str, other: &str| {
+            one == other || scope.tool(one).zip(scope.tool(other)).is_some_and(|(one, other)| one.name == other.name)
+        };
+        match self.seen.judge(&call, is_same_tool) {
             Kinship::New => {}
             Kinship::Same(first) => return self.replay(call, first),
             Kinship::Clash => {
@@ -166,7 +170,6 @@ impl Ongoing {
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);
         let started = Instant::now();
-        let scope = self.run.scope();
         let in_flight = match scope.tool(&call.name).map(|tool| self.run.take_of_tool(&tool, call.arguments.len())) {
             Some(Err((code, reason))) => {
                 let refusal = over_limit(&call.name, code, reason);

@@ -32,13 +32,15 @@ pub(super) enum Kinship {
 }
 
 impl Duplicates {
-    /// Judges the next call.
-    pub(super) fn judge(&mut self, call: &Arc<ToolCall>) -> Kinship {
+    /// Judges the next call. Names differ and mean the same tool where a contract lets them.
+    pub(super) fn judge(&mut self, call: &Arc<ToolCall>, is_same_tool: impl Fn(&str, &str) -> bool) -> Kinship {
         if is_blank_id(&call.id) {
             return Kinship::New;
         }
         match self.0.get(&call.id) {
-            Some(first) if first.is_same(call) => Kinship::Same(first.call.index),
+            Some(first) if is_same_tool(&first.call.name, &call.name) && first.has_same_arguments(call) => {
+                Kinship::Same(first.call.index)
+            }
             Some(_) => Kinship::Clash,
             None => {
                 let first = First { call: Arc::clone(call), arguments: OnceCell::new() };
@@ -50,9 +52,9 @@ impl Duplicates {
 }
 
 impl First {
-    fn is_same(&self, other: &ToolCall) -> bool {
-        if self.call.name != other.name || self.call.arguments == other.arguments {
-            return self.call.name == other.name;
+    fn has_same_arguments(&self, other: &ToolCall) -> bool {
+        if self.call.arguments == other.arguments {
+            return true;
         }
         let first = self.arguments.get_or_init(|| arguments(&self.call)).as_ref();
         first.is_some_and(|first| arguments(other).as_ref() == Some(first))
@@ -85,14 +87,19 @@ mod tests {
         })
     }
 
+    fn judge(seen: &mut Duplicates, call: &Arc<ToolCall>) -> Kinship {
+        seen.judge(call, |one, other| one == other || [one, other] == ["f", "functions.f"])
+    }
+
     #[test]
     fn b5_equal_calls_under_one_id_are_one_call_and_others_clash() {
         let mut seen = Duplicates::default();
-        assert_eq!(seen.judge(&call(0, "a", "f", r#"{"x":1,"y":2}"#)), Kinship::New);
-        assert_eq!(seen.judge(&call(1, "a", "f", r#"{"y":2, "x":1.0}"#)), Kinship::Same(0));
-        assert_eq!(seen.judge(&call(2, "a", "f", r#"{"x":1}"#)), Kinship::Clash);
-        assert_eq!(seen.judge(&call(3, "a", "g", r#"{"x":1,"y":2}"#)), Kinship::Clash);
-        assert_eq!(seen.judge(&call(4, "", "f", "{}")), Kinship::New);
-        assert_eq!(seen.judge(&call(5, "", "f", "{}")), Kinship::New);
+        assert_eq!(judge(&mut seen, &call(0, "a", "f", r#"{"x":1,"y":2}"#)), Kinship::New);
+        assert_eq!(judge(&mut seen, &call(1, "a", "f", r#"{"y":2, "x":1.0}"#)), Kinship::Same(0));
+        assert_eq!(judge(&mut seen, &call(2, "a", "f", r#"{"x":1}"#)), Kinship::Clash);
+        assert_eq!(judge(&mut seen, &call(3, "a", "g", r#"{"x":1,"y":2}"#)), Kinship::Clash);
+        assert_eq!(judge(&mut seen, &call(4, "a", "functions.f", r#"{"x":1,"y":2}"#)), Kinship::Same(0));
+        assert_eq!(judge(&mut seen, &call(5, "", "f", "{}")), Kinship::New);
+        assert_eq!(judge(&mut seen, &call(6, "", "f", "{}")), Kinship::New);
     }
 }

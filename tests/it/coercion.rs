@@ -347,3 +347,17 @@ fn c2_the_error_speaks_of_what_is_left_and_shows_what_was_sent() {
     let refusal = check(&of_v(r#"{"type":"array","items":{"type":"integer"}}"#), r#"{"v":"x"}"#).map(drop).unwrap_err();
     assert_eq!((refusal.violations[0].path.to_string(), refusal.violations[0].keyword), ("/v".to_owned(), "type"));
 }
+
+#[test]
+fn c2_one_text_among_two_hundred_constrained_properties_is_converted() {
+    let name = |at: u32| format!("p{at}");
+    let properties: Vec<String> =
+        (0..200).map(|at| format!(r#""{}":{{"type":"integer","minimum":0,"maximum":{at}}}"#, name(at))).collect();
+    let schema =
+        format!(r#"{{"type":"object","properties":{{{}}},"additionalProperties":false}}"#, properties.join(","));
+    let sent: Vec<String> =
+        (0..200).map(|at| format!(r#""{}":{}"#, name(at), if at == 120 { r#""7""# } else { "0" })).collect();
+    let (arguments, ops) = converted(&schema, &format!("{{{}}}", sent.join(","))).unwrap();
+    assert_eq!(json(&arguments).get("p120").map(Json::to_text).as_deref(), Some("7"));
+    assert_eq!(ops, ["string_to_integer /p120"]);
+}

@@ -23,7 +23,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 /// Subschemas that are kept compiled; beyond it they are forgotten, all at once.
 const MAX_KEPT: usize = 512;
 /// Subschemas that are compiled for one value, each in a tenth of a millisecond (rule V3).
-const MAX_ASKED: usize = 100;
+const MAX_ASKED: usize = 250;
 /// Keywords that say nothing about a value.
 const SILENT: [&str; 9] =
     ["$comment", "default", "deprecated", "description", "example", "examples", "readOnly", "title", "writeOnly"];
