@@ -1,6 +1,11 @@
 //! Calls from public fault reports, each under `strict` and `safe`, through `pipe` and over gRPC: the field cases of the stages
-//! `args`, `resolve` and `message`.
+//! `args`, `resolve` and `message`; those of the other stages are below.
 
+mod batches;
+mod host;
+mod piped;
+mod plan;
+mod played;
 mod registration;
 
 use std::{fs, path::Path};
