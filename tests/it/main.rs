@@ -23,6 +23,7 @@ mod field;
 mod held;
 mod hostile;
 mod keyed;
+mod ledgers;
 mod limits;
 mod pi;
 mod pipe;
