@@ -13,7 +13,9 @@ mod stored;
 mod payload;
 mod memory;
 mod embedded;
+mod postgres;
 
 pub use embedded::{EmbeddedLedger, EmbeddedStore, OpenError};
 pub use memory::{MemoryLedger, MemoryStore};
+pub use postgres::{AddressError, LEASE, PostgresAddress, PostgresError, PostgresLedger, PostgresStore};
 pub use stored::StoredLedger;

@@ -61,7 +61,7 @@ impl EmbeddedStore {
     ) -> Result<T, Failure> {
         let kept = Arc::clone(&self.kept);
         let worked = tokio::task::spawn_blocking(move || work(&*kept.database()?)).await;
-        let worked = worked.unwrap_or_else(|panic| Err(Failure::during(format!("its file is damaged: {panic}"))));
+        let worked = worked.unwrap_or_else(|panic| Err(Failure::during(&format!("its file is damaged: {panic}"))));
         if worked.is_err() {
             self.kept.close();
         }
@@ -80,7 +80,7 @@ impl Kept {
         if let Some(database) = &*open {
             return Ok(Arc::clone(database));
         }
-        let database = Arc::new(self.disk.open().map_err(Failure::before)?);
+        let database = Arc::new(self.disk.open().map_err(|error| Failure::before(&error))?);
         *open = Some(Arc::clone(&database));
         Ok(database)
     }
@@ -105,14 +105,14 @@ impl Store for EmbeddedStore {
 
     async fn submissions(&self, selection: &Selection) -> Result<Vec<Submission>, Failure> {
         let selection = selection.clone();
-        self.work(move |database| tables::select(database, &selection).map_err(Failure::before)).await
+        self.work(move |database| tables::select(database, &selection).map_err(|error| Failure::before(&error))).await
     }
 
     async fn newest(&self) -> Result<u64, Failure> {
-        self.work(|database| tables::newest(database).map_err(Failure::before)).await
+        self.work(|database| tables::newest(database).map_err(|error| Failure::before(&error))).await
     }
 
     async fn forget(&self, older: Older) -> Result<u64, Failure> {
-        self.work(move |database| forget::forget(database, older).map_err(Failure::during)).await
+        self.work(move |database| forget::forget(database, older).map_err(|error| Failure::during(&error))).await
     }
 }

@@ -37,8 +37,8 @@ impl Place {
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, ..] = self.0;
-        write!(f, "Place({a:02x}{b:02x}{c:02x}{d:02x})")
+        let [first, second, third, ..] = self.0;
+        write!(f, "Place({first:02x}{second:02x}{third:02x})")
     }
 }
 

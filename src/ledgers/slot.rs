@@ -69,6 +69,17 @@ impl Kind {
 }
 
 impl Slot {
+    /// Reads it as a store keeps it.
+    pub(super) fn read(text: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(text).map_err(|error| format!("what the ledger says of a key cannot be read: {error}"))
+    }
+
+    /// The text that a store keeps.
+    pub(super) fn write(&self) -> Vec<u8> {
+        // Texts and numbers: nothing in it can fail to be written.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
     /// What it says once its booth is gone.
     pub(super) fn abandoned(self) -> Self {
         match self.state {
@@ -120,7 +131,7 @@ impl Answer {
 pub(super) struct Slots {
     booth: Uuid,
     now_ms: i64,
-    slots: HashMap<Place, Result<Slot, String>>,
+    found: HashMap<Place, Result<Slot, String>>,
     changed: BTreeSet<Place>,
     records: BTreeMap<u64, Arc<Record>>,
     last: u64,
@@ -128,13 +139,13 @@ pub(super) struct Slots {
 
 impl Slots {
     /// The slots as a store has them, and its last sequence number. `booth` is whoever asks.
-    pub(super) fn new(booth: Uuid, now_ms: i64, last: u64, slots: HashMap<Place, Result<Slot, String>>) -> Self {
-        Self { booth, now_ms, slots, changed: BTreeSet::new(), records: BTreeMap::new(), last }
+    pub(super) fn new(booth: Uuid, now_ms: i64, last: u64, found: HashMap<Place, Result<Slot, String>>) -> Self {
+        Self { booth, now_ms, found, changed: BTreeSet::new(), records: BTreeMap::new(), last }
     }
 
     /// Applies one operation.
     pub(super) fn apply(&mut self, operation: &Operation) -> Answer {
-        let unreadable = operation.places.iter().find_map(|place| self.slots.get(place)?.as_ref().err());
+        let unreadable = operation.places.iter().find_map(|place| self.found.get(place)?.as_ref().err());
         if let Some(problem) = unreadable {
             return Answer::Unreadable(problem.clone());
         }
@@ -166,14 +177,14 @@ impl Slots {
     }
 
     fn get(&self, place: &Place) -> Option<&Slot> {
-        self.slots.get(place)?.as_ref().ok()
+        self.found.get(place)?.as_ref().ok()
     }
 
     fn set(&mut self, place: Place, slot: Option<Slot>) {
         self.changed.insert(place);
         match slot {
-            Some(slot) => drop(self.slots.insert(place, Ok(slot))),
-            None => drop(self.slots.remove(&place)),
+            Some(slot) => drop(self.found.insert(place, Ok(slot))),
+            None => drop(self.found.remove(&place)),
         }
     }
 

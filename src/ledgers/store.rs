@@ -55,12 +55,12 @@ pub struct Failure {
 
 impl Failure {
     /// Nothing was changed.
-    pub(super) fn before(cause: impl ToString) -> Self {
+    pub(super) fn before(cause: &(impl ToString + ?Sized)) -> Self {
         Self { message: cause.to_string(), is_undecided: false }
     }
 
     /// Nobody knows what was changed.
-    pub(super) fn during(cause: impl ToString) -> Self {
+    pub(super) fn during(cause: &(impl ToString + ?Sized)) -> Self {
         Self { message: cause.to_string(), is_undecided: true }
     }
 }

@@ -79,7 +79,7 @@ impl Attempts {
     }
 
     async fn attempt<T>(&self, read: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        timeout_at(self.until, read).await.unwrap_or_else(|_| Err(Failure::before(slow(PATIENCE))))
+        timeout_at(self.until, read).await.unwrap_or_else(|_| Err(Failure::before(&slow(PATIENCE))))
     }
 
     /// Returns when it is time for another attempt.

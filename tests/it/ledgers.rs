@@ -2,7 +2,9 @@
 
 mod embedded;
 mod holding;
+mod postgres;
 mod reading;
+pub(crate) mod server;
 mod stores;
 
 /// Each case as a test of each store.
@@ -18,6 +20,14 @@ macro_rules! cases {
             $(#[tokio::test]
             async fn $case() {
                 super::$room::$case(super::stores::embedded()).await;
+            })*
+        }
+        mod in_postgres {
+            $(#[tokio::test]
+            async fn $case() {
+                if let Some(ledger) = super::stores::postgres().await {
+                    super::$room::$case(ledger).await;
+                }
             })*
         }
     };

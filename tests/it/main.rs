@@ -36,6 +36,7 @@ mod run_stream;
 mod scale;
 mod secrets;
 mod serve;
+mod state;
 mod stubborn;
 mod submissions;
 mod texts;

@@ -93,13 +93,17 @@ impl Folder {
 
     fn error(&self, error: DatabaseError) -> OpenError {
         let path = self.file();
-        match error {
-            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => OpenError::InUse(path),
-            DatabaseError::Storage(StorageError::Io(error)) if is_of_system(&error) => {
-                OpenError::Inaccessible { path, error }
-            }
-            other => self.damaged(other.to_string()),
+        if matches!(error, DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch) {
+            return OpenError::InUse(path);
         }
+        if let DatabaseError::Storage(StorageError::Io(error)) = error {
+            // Either the system refuses, or the content does not fit.
+            return match error.raw_os_error() {
+                Some(_) => OpenError::Inaccessible { path, error },
+                None => self.damaged(error.to_string()),
+            };
+        }
+        self.damaged(error.to_string())
     }
 }
 
@@ -132,11 +136,6 @@ pub(super) fn builder() -> Builder {
     // Better that a damaged ledger does not start than that it forgets.
     builder.set_check_integrity_on_open(true);
     builder
-}
-
-/// Whether the system refuses, and not the content.
-fn is_of_system(error: &io::Error) -> bool {
-    error.raw_os_error().is_some()
 }
 
 /// The name of a file is lost with the power unless its folder is synced, too.

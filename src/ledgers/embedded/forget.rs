@@ -2,7 +2,7 @@
 
 use redb::{Database, ReadableTable as _, Table, TableDefinition};
 
-use super::tables::{CALLS, Dated, Key, OPEN, SUBMISSIONS, TAKEN, TASKS, read_slot};
+use super::tables::{CALLS, Dated, Key, OPEN, SUBMISSIONS, TAKEN, TASKS};
 use crate::ledgers::{
     payload,
     place::Place,
@@ -73,7 +73,7 @@ fn records(
         for key in &record.keys {
             tasks.remove((&Place::of_task(&key.task).0, sequence))?;
             let place = Place::of(key).0;
-            let slot = taken.get(&place)?.and_then(|text| read_slot(text.value()).ok());
+            let slot = taken.get(&place)?.and_then(|text| Slot::read(text.value()).ok());
             if matches!(slot, Some(Slot { state: State::Taken(own), .. }) if own == sequence) {
                 taken.remove(&place)?;
             }
@@ -87,7 +87,7 @@ fn doubts(open: &mut Table<'_, Key, &'static [u8]>, older: Older) -> Result<u64,
     let mut forgotten = 0;
     open.retain(|_, text| {
         let is_old = matches!(
-            read_slot(text),
+            Slot::read(text),
             Ok(Slot { state: State::InDoubt(execution), .. }) if older.is(execution.kind, execution.since_ms)
         );
         forgotten += u64::from(is_old);

@@ -75,25 +75,25 @@ fn abandon(open: &mut Table<'_, Key, &'static [u8]>) -> Result<usize, redb::Erro
     let mut held = Vec::new();
     for slot in open.iter()? {
         let (place, text) = slot?;
-        if let Ok(slot @ Slot { state: State::Held { .. }, .. }) = read_slot(text.value()) {
+        if let Ok(slot @ Slot { state: State::Held { .. }, .. }) = Slot::read(text.value()) {
             held.push((*place.value(), slot.abandoned()));
         }
     }
     for (place, slot) in &held {
-        open.insert(place, &*write_slot(slot))?;
+        open.insert(place, &*slot.write())?;
     }
     Ok(held.len())
 }
 
 /// Applies a group of operations in one transaction.
 pub(super) fn apply(database: &Database, booth: Uuid, operations: &[Operation]) -> Result<Applied, Failure> {
-    let transaction = database.begin_write().map_err(Failure::before)?;
-    let (applied, has_changes) = within(&transaction, booth, operations).map_err(Failure::before)?;
+    let transaction = database.begin_write().map_err(|error| Failure::before(&error))?;
+    let (applied, has_changes) = within(&transaction, booth, operations).map_err(|error| Failure::before(&error))?;
     if has_changes {
         // Whatever fails here may be on the disk all the same.
-        transaction.commit().map_err(Failure::during)?;
+        transaction.commit().map_err(|error| Failure::during(&error))?;
     } else {
-        transaction.abort().map_err(Failure::before)?;
+        transaction.abort().map_err(|error| Failure::before(&error))?;
     }
     Ok(applied)
 }
@@ -113,7 +113,7 @@ fn within(
             None => taken.get(&place.0)?,
         };
         if let Some(slot) = slot {
-            found.insert(*place, read_slot(slot.value()));
+            found.insert(*place, Slot::read(slot.value()));
         }
     }
     let newest = about.get("newest")?.map_or(0, |newest| newest.value());
@@ -125,9 +125,9 @@ fn within(
         match slot {
             Some(slot @ Slot { state: State::Taken(_), .. }) => {
                 open.remove(&place.0)?;
-                taken.insert(&place.0, &*write_slot(slot))?;
+                taken.insert(&place.0, &*slot.write())?;
             }
-            Some(slot) => drop(open.insert(&place.0, &*write_slot(slot))?),
+            Some(slot) => drop(open.insert(&place.0, &*slot.write())?),
             None => drop(open.remove(&place.0)?),
         }
     }
@@ -187,38 +187,26 @@ pub(super) fn select(database: &Database, selection: &Selection) -> Result<Vec<S
     if selection.limit == 0 {
         return Ok(selected);
     }
-    match &selection.task {
-        Some(task) => {
-            let task = Place::of_task(task).0;
-            let tasks = transaction.open_table(TASKS)?;
-            let mut listed = tasks.range((&task, after)..=(&task, u64::MAX))?;
-            let mut next = || if selection.newest_first { listed.next_back() } else { listed.next() };
-            while let Some(listed) = next().transpose()? {
-                let sequence = listed.0.value().1;
-                let found = submissions.get(sequence)?;
-                if found.is_some_and(|found| !select(sequence, found.value().1)) {
-                    break;
-                }
+    if let Some(task) = &selection.task {
+        let task = Place::of_task(task).0;
+        let tasks = transaction.open_table(TASKS)?;
+        let mut listed = tasks.range((&task, after)..=(&task, u64::MAX))?;
+        let mut next = || if selection.newest_first { listed.next_back() } else { listed.next() };
+        while let Some(listed) = next().transpose()? {
+            let sequence = listed.0.value().1;
+            let found = submissions.get(sequence)?;
+            if found.is_some_and(|found| !select(sequence, found.value().1)) {
+                break;
             }
         }
-        None => {
-            let mut listed = submissions.range(after..)?;
-            let mut next = || if selection.newest_first { listed.next_back() } else { listed.next() };
-            while let Some((sequence, found)) = next().transpose()? {
-                if !select(sequence.value(), found.value().1) {
-                    break;
-                }
+    } else {
+        let mut listed = submissions.range(after..)?;
+        let mut next = || if selection.newest_first { listed.next_back() } else { listed.next() };
+        while let Some((sequence, found)) = next().transpose()? {
+            if !select(sequence.value(), found.value().1) {
+                break;
             }
         }
     }
     Ok(selected)
-}
-
-pub(super) fn read_slot(text: &[u8]) -> Result<Slot, String> {
-    serde_json::from_slice(text).map_err(|error| format!("what it says of a key cannot be read: {error}"))
-}
-
-fn write_slot(slot: &Slot) -> Vec<u8> {
-    // Texts and numbers: nothing in it can fail to be written.
-    serde_json::to_vec(slot).unwrap_or_default()
 }

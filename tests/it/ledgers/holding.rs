@@ -8,17 +8,18 @@ use toolbooth::ports::{LedgerError, Reserved};
 use super::stores::{Kept, PATIENCE, claim, held, host_key, key, put, record, reserved, retrying, taken};
 
 pub(super) async fn s2_a_key_is_held_once_and_then_taken(ledger: Kept) {
-    let own = key("t", "tool", "k");
-    let reservation = held(&*ledger, &claim(&[own.clone()], "first")).await;
-    assert_eq!((&reservation.keys[..], &*reservation.idempotency_key), (&[own.clone()][..], "first"));
-    let kept = record(&[own.clone()], "first");
+    let keys = [key("t", "tool", "k")];
+    let own = &keys[0];
+    let reservation = held(&*ledger, &claim(&keys, "first")).await;
+    assert_eq!((&reservation.keys[..], &*reservation.idempotency_key), (&keys[..], "first"));
+    let kept = record(&keys, "first");
     ledger.record(reservation.clone(), kept.clone()).await.unwrap();
-    assert_eq!(taken(&*ledger, &own).await, kept);
+    assert_eq!(taken(&*ledger, own).await, kept);
     // Its end is written once: whoever asks twice is told the same, and nothing else can be said of it.
     ledger.record(reservation.clone(), kept.clone()).await.unwrap();
     assert_eq!(ledger.release(reservation.clone()).await, Err(LedgerError::NotHeld));
     assert_eq!(ledger.doubt(reservation).await, Err(LedgerError::NotHeld));
-    assert_eq!(taken(&*ledger, &own).await, kept);
+    assert_eq!(taken(&*ledger, own).await, kept);
     // Another task, another tool and a host's key are other keys.
     for other in [key("u", "tool", "k"), key("t", "other", "k"), host_key("t", "k")] {
         held(&*ledger, &claim(&[other], "other")).await;
@@ -84,20 +85,16 @@ pub(super) async fn of_two_keys_all_or_none_are_held(ledger: Kept) {
     let (one, other) = (host_key("t", "h"), key("t", "tool", "k"));
     put(&*ledger, std::slice::from_ref(&other), "before").await;
     let both = claim(&[one.clone(), other.clone()], "both");
-    match reserved(&*ledger, &both).await {
-        Reserved::Taken(key, record) => assert_eq!((key, &*record.call_id), (other, "before")),
-        unexpected => panic!("{unexpected:?}"),
-    }
+    let Reserved::Taken(key_of_it, found) = reserved(&*ledger, &both).await else { panic!("one is taken") };
+    assert_eq!((key_of_it, &*found.call_id), (other, "before"));
     // The first key was not held for it.
     let keys = [one.clone(), key("t", "tool", "l")];
     put(&*ledger, &keys, "after").await;
     for key in &keys {
         assert_eq!(&*taken(&*ledger, key).await.call_id, "after");
     }
-    match reserved(&*ledger, &both).await {
-        Reserved::Taken(key, record) => assert_eq!((key, &*record.call_id), (one, "after"), "the first that is taken"),
-        unexpected => panic!("{unexpected:?}"),
-    }
+    let Reserved::Taken(key_of_it, found) = reserved(&*ledger, &both).await else { panic!("both are taken") };
+    assert_eq!((key_of_it, &*found.call_id), (one, "after"), "the first that is taken");
 }
 
 pub(super) async fn s2_of_many_who_want_a_key_one_gets_it_and_the_others_its_record(ledger: Kept) {

@@ -10,6 +10,8 @@ use toolbooth::{
     tools::InDoubt,
 };
 
+use super::server::Server;
+
 /// How long a test waits for what must come: no speed is meant by it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -40,6 +42,12 @@ pub(super) fn embedded() -> Kept {
     Kept { ledger: Arc::new(EmbeddedLedger::open(home.path()).unwrap()), _home: Arc::new(home) }
 }
 
+/// `None` where PostgreSQL is not installed.
+pub(super) async fn postgres() -> Option<Kept> {
+    let server = Server::start()?;
+    Some(Kept { ledger: Arc::new(server.ledger().await), _home: Arc::new(server) })
+}
+
 /// The key of a submission.
 pub(super) fn key(task: &str, tool: &str, key: &str) -> OnceKey {
     OnceKey { task: task.into(), scope: KeyScope::Submission(tool.into()), key: key.into() }
@@ -60,10 +68,9 @@ pub(super) fn retrying(keys: &[OnceKey], idempotency_key: &str) -> Claim {
 
 /// Reserves what must be free.
 pub(super) async fn held(ledger: &dyn Ledger, claim: &Claim) -> Reservation {
-    match reserved(ledger, claim).await {
-        Reserved::Free(reservation) => reservation,
-        other => panic!("{other:?}"),
-    }
+    let told = reserved(ledger, claim).await;
+    let Reserved::Free(reservation) = told else { panic!("{told:?}") };
+    reservation
 }
 
 /// What becomes of a claim, within the patience.
@@ -73,13 +80,10 @@ pub(super) async fn reserved(ledger: &dyn Ledger, claim: &Claim) -> Reserved {
 
 /// The record under a key that must be taken.
 pub(super) async fn taken(ledger: &dyn Ledger, own: &OnceKey) -> Record {
-    match reserved(ledger, &claim(std::slice::from_ref(own), "again")).await {
-        Reserved::Taken(key, record) => {
-            assert_eq!(key, *own);
-            *record
-        }
-        other => panic!("{other:?}"),
-    }
+    let told = reserved(ledger, &claim(std::slice::from_ref(own), "again")).await;
+    let Reserved::Taken(key, record) = told else { panic!("{told:?}") };
+    assert_eq!(key, *own);
+    *record
 }
 
 /// A record that says what it was called.
