@@ -26,7 +26,7 @@ BENCH_NODE := $(TOOLS)/bench-node
 DIFFERENTIAL := $(TOOLS)/differential
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check bench differential fuzz nightly image pod setup rust h2load
+.PHONY: help demo test check ends deploy-check bench differential fuzz nightly image pod setup rust h2load postgres
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ demo: rust ## Build the booth and watch it work: two conversations over real gRP
 	@cargo run --quiet --bin toolbooth -- demo
 
 # The doc tests come first, so that the main run has the last word.
-test: check ends deploy-check ## Check, then run every test.
+test: check ends deploy-check postgres ## Check, then run every test.
 	cargo test --quiet --doc
 	@if cargo nextest --version >/dev/null 2>&1; \
 	then set -x; cargo nextest run --no-fail-fast; \
@@ -146,6 +146,12 @@ h2load:
 	@command -v h2load >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update \
 	&& DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nghttp2-client >/dev/null; } \
 	|| echo 'ends: h2load is missing, so nothing is shown under load: install it (nghttp2-client on Debian)' >&2
+
+# The tests start servers of their own; nothing of the one that the package may start is touched.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update \
+	&& DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends postgresql >/dev/null; } \
+	|| echo 'test: PostgreSQL is missing, so nothing is shown of the ledger in it: install it (postgresql on Debian)' >&2
 
 image: rust ## Build the static image of the booth, twice, to the same digest. Wants podman or buildah.
 	deploy/image

@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod in_process;
 mod interrupt;
+mod ledger;
 mod pipe;
 mod probe;
 mod remote;

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod file;
+mod state;
 
 use std::{
     collections::BTreeMap,
@@ -25,6 +26,7 @@ use toolbooth::{
 
 pub(crate) use blocks::LimitsBlock;
 pub(crate) use file::{is_settings, settings_schema};
+pub(crate) use state::{State, Store, postgres_of_environment};
 
 /// Names a log filter such as `debug` or `toolbooth=trace,warn`.
 const LOG: &str = "TOOLBOOTH_LOG";
@@ -61,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) max_recorded_bytes: usize,
     /// What the parser of arguments refuses.
     pub(crate) arguments: ParseLimits,
+    /// What is kept of what was executed once, and where.
+    pub(crate) state: State,
     /// How long calls may go on after the booth was told to end.
     pub(crate) grace: Duration,
     /// What is logged, and how.
@@ -82,6 +86,7 @@ impl Default for Settings {
             max_grace: MAX_GRACE,
             max_recorded_bytes: MAX_RECORDED_BYTES,
             arguments: ParseLimits::default(),
+            state: State::default(),
             grace: Duration::from_secs(20),
             log: Log::default(),
         }

@@ -9,9 +9,9 @@ use std::{io::Write, process::ExitCode};
 use clap::Args;
 use tokio::io::BufReader;
 
-use toolbooth::json::Json;
+use toolbooth::{booth::Booth, json::Json};
 
-use super::{code, in_process::Tools};
+use super::{code, in_process::Tools, ledger::StateFlags};
 use lines::Lines;
 use session::Session;
 
@@ -37,17 +37,20 @@ The exit code is 1 if a line was not understood.";
 /// Read batches of calls as JSON lines, and answer each with its results and the verdict.
 ///
 /// It is the same pipeline as behind `serve`, as a Unix filter: answers come in the order of the lines, and each is flushed.
-/// Nothing outlives the process.
+/// Without --state and --postgres nothing outlives the process.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct Pipe {
     #[command(flatten)]
     tools: Tools,
+    #[command(flatten)]
+    state: StateFlags,
 }
 
 impl Pipe {
     pub(super) async fn run(self, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
-        let mut session = Session::new(self.tools.booth()?);
+        let ledger = self.state.state()?.ledger().await?;
+        let mut session = Session::new(Booth { ledger, ..self.tools.booth()? });
         let mut lines = Lines::of(BufReader::new(tokio::io::stdin()));
         let mut misunderstood = false;
         while let Some((number, line)) = lines.next().await? {

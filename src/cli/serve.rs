@@ -10,12 +10,16 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use toolbooth::{
+    booth::Booth,
     server::{self, Listeners, Serving},
     tools::{Author, LoadOptions, load_paths},
 };
 use tracing::{field::display, info, warn};
 
-use super::in_process::{self, log_report};
+use super::{
+    in_process::{self, log_report},
+    ledger::{self, StateFlags},
+};
 use crate::config::{DEFAULT_TCP, ProfileName, Settings, parse_mode};
 
 /// Serve as the sidecar of an agent, on a Unix socket and on loopback TCP at once.
@@ -27,6 +31,7 @@ use crate::config::{DEFAULT_TCP, ProfileName, Settings, parse_mode};
 Examples:
   toolbooth serve --tools contracts/
   toolbooth serve --tools contracts/ --socket /run/toolbooth/booth.sock --tcp 127.0.0.1:7155
+  toolbooth serve --tools contracts/ --state /var/lib/toolbooth
   toolbooth serve --config booth.yaml")]
 pub(super) struct Serve {
     /// Settings file, YAML or JSON; flags go before what it says
@@ -56,6 +61,8 @@ pub(super) struct Serve {
     /// How long running batches have after the booth was told to end, for example 20s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     grace: Option<Duration>,
+    #[command(flatten)]
+    state: StateFlags,
 }
 
 impl Serve {
@@ -81,6 +88,7 @@ impl Serve {
         settings.diagnostics = self.diagnostics.or(settings.diagnostics);
         settings.profile = self.profile.unwrap_or(settings.profile);
         settings.grace = self.grace.unwrap_or(settings.grace);
+        settings.state.store = self.state.store()?.unwrap_or(settings.state.store);
         Ok(settings)
     }
 
@@ -96,7 +104,9 @@ impl Serve {
         let served = loaded.catalog.served().count();
         let quarantined = loaded.catalog.len() - served;
         let load = LoadOptions { author: Author::Host, ..load };
-        let booth = in_process::booth(&settings, loaded.catalog, load)?;
+        let ledger = settings.state.ledger().await?;
+        let tidying = tokio::spawn(ledger::tidy(Arc::clone(&ledger), settings.state.retention));
+        let booth = Booth { ledger, ..in_process::booth(&settings, loaded.catalog, load)? };
         let serving = bind(&settings, out).await?;
         writeln!(out, "tools: {served} served, {quarantined} quarantined")?;
         let socket = settings.socket.as_ref().map(|path| path.display().to_string());
@@ -117,6 +127,7 @@ impl Serve {
             Ok(signal) = hurried => ExitCode::from(128 + signal),
         };
         watching.abort();
+        tidying.abort();
         Ok(code)
     }
 }

@@ -17,7 +17,7 @@ use toolbooth::{
     server::{SocketAccess, Transport},
 };
 
-use super::{Level, Log, LogFormat, ProfileName, Settings, parse_mode};
+use super::{Level, Log, LogFormat, ProfileName, Settings, parse_mode, state::StateBlock};
 
 /// Levels of nesting at most: what reads and judges arguments goes down level by level, on a stack.
 const MAX_DEPTH: usize = 128;
@@ -47,6 +47,8 @@ pub(super) struct SettingsFile {
     resume: Option<ResumeBlock>,
     /// What is refused before anybody looks at the arguments of a call.
     arguments: Option<ArgumentsBlock>,
+    /// Where the booth keeps what was executed once; in memory if nothing is said.
+    state: Option<StateBlock>,
     /// How long calls may go on after the booth was told to end; 20s if nothing is said.
     #[schemars(extend("examples" = ["20s"]))]
     grace: Option<String>,
@@ -195,6 +197,7 @@ impl SettingsFile {
                 notes.push(Note { path: Pointer::root().join("limits").append(&note.path), ..note });
                 Limits::default()
             }),
+            state: self.state.unwrap_or_default().state(folder, &mut notes),
             grace: time(Pointer::root().join("grace"), self.grace.as_deref(), standard.grace, &mut notes),
             log: Log { format: log.format, filter: log.level.map(Level::filter) },
         };
@@ -301,7 +304,7 @@ impl ArgumentsBlock {
     }
 }
 
-fn at(block: &str, key: &str) -> Pointer {
+pub(super) fn at(block: &str, key: &str) -> Pointer {
     Pointer::root().join(block).join(key)
 }
 
@@ -344,7 +347,7 @@ fn time(path: Pointer, text: Option<&str>, standard: Duration, notes: &mut Vec<N
     })
 }
 
-fn duration(path: Pointer, text: &str) -> Result<Duration, Note> {
+pub(super) fn duration(path: Pointer, text: &str) -> Result<Duration, Note> {
     humantime::parse_duration(text).map_err(|_no| {
         let message = format!("`{}` is no duration: write it like `30s`, `100ms` or `2m`", text.escape_debug());
         Note::error("wrong_value", path, message)

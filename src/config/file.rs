@@ -24,7 +24,7 @@ pub(crate) fn settings_schema() -> &'static Json {
 pub(crate) fn is_settings(path: &Path) -> bool {
     let documents = Syntax::of(path).zip(read_file(path).ok()).and_then(|(syntax, text)| read(&text, syntax).ok());
     let Some([document]) = documents.as_deref() else { return false };
-    let own = ["listen", "transport", "profile", "limits", "capacity", "resume", "grace", "log"];
+    let own = ["listen", "transport", "profile", "limits", "capacity", "resume", "state", "grace", "log"];
     let tools = document.value.get("tools").and_then(Json::as_array).unwrap_or_default();
     document.value.get("name").is_none()
         && (own.iter().any(|key| document.value.get(key).is_some()) || tools.iter().any(|path| path.as_str().is_some()))
@@ -74,12 +74,13 @@ mod tests {
 
     use toolbooth::{
         json::ParseLimits,
+        ports::Retention,
         run::{Capacity, Limits},
         server::{SocketAccess, Transport},
     };
 
     use super::*;
-    use crate::config::{Log, LogFormat, ProfileName};
+    use crate::config::{Log, LogFormat, ProfileName, State, Store};
 
     fn settings(text: &str) -> Result<Settings, Vec<String>> {
         let folder = tempfile::tempdir().unwrap();
@@ -99,7 +100,8 @@ mod tests {
             "listen:\n  {socket: /run/b.sock, socket_mode: '0600', socket_group: 2000, tcp: '127.0.0.1:7155', diagnostics: '0.0.0.0:7156'}\n\
              transport: {max_connections: 8, first_bytes: 1s, max_message_bytes: 8388608}\n\
              tools: [/tools]\nprofile: strict\nlimits: {max_turns: 3, max_wall: 10m, reserve_delivery: true}\n\
-             capacity: {max_parallel: 2, max_bytes_in_flight_in_all: 1048576}\nresume: {max_grace: 1m, max_recorded_bytes: 9}\narguments: {max_depth: 8}\ngrace: 5s\nlog: {format: json, level: debug}\n",
+             capacity: {max_parallel: 2, max_bytes_in_flight_in_all: 1048576}\nresume: {max_grace: 1m, max_recorded_bytes: 9}\narguments: {max_depth: 8}\n\
+             state: {folder: /var/lib/booth, keep_submissions: 2days}\ngrace: 5s\nlog: {format: json, level: debug}\n",
         );
         let standard = Settings::default();
         let expected = Settings {
@@ -125,6 +127,11 @@ mod tests {
             max_grace: Duration::from_mins(1),
             max_recorded_bytes: 9,
             arguments: ParseLimits { max_depth: 8, ..standard.arguments },
+            state: State {
+                store: Store::Folder("/var/lib/booth".into()),
+                retention: Retention { submissions: Some(Duration::from_hours(48)), ..standard.state.retention },
+                ..standard.state
+            },
             grace: Duration::from_secs(5),
             log: Log { format: Some(LogFormat::Json), filter: Some("warn,toolbooth=debug".into()) },
         };
@@ -159,6 +166,27 @@ mod tests {
                 "booth.yaml:4 wrong_value 0 is out of bounds: write 1 to 1073741824, or remove the key",
                 "booth.yaml:7 wrong_value `late` is no duration: write it like `30s`, `100ms` or `2m`",
                 "booth.yaml:5 wrong_value `soon` is no duration: write it like `30s`, `100ms` or `2m`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_ledger_has_one_store_and_times_that_can_be_read() {
+        let mistakes = settings(
+            "state:\n  folder: here\n  postgres_file: there\n  lease: 10ms\n  keep_calls: long\n  keep_submission: 1h\n",
+        );
+        assert_eq!(
+            mistakes.unwrap_err(),
+            ["booth.yaml:6 unknown_key unknown key `keep_submission`; did you mean `keep_submissions`?"]
+        );
+        let mistakes = settings("state:\n  folder: here\n  postgres_file: there\n  lease: 10ms\n  keep_calls: long\n");
+        assert_eq!(
+            mistakes.unwrap_err(),
+            [
+                "booth.yaml:1 wrong_value a ledger has one store: keep `folder` for one booth, or `postgres_file` for booths that \
+                 share it",
+                "booth.yaml:5 wrong_value `long` is no duration: write it like `30s`, `100ms` or `2m`",
+                "booth.yaml:4 wrong_value too short: write `1s` or more, or remove the key",
             ]
         );
     }

@@ -1,157 +1,136 @@
-//! A ledger that lasts as long as the process.
+//! A store that lasts as long as the process.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
-use tokio::sync::watch;
 use uuid::Uuid;
 
-use crate::{
-    ports::{Claim, Ledger, LedgerError, OnceKey, Record, Reservation, Reserved, Retention, Selection, Submission},
-    tools::InDoubt,
+use super::{
+    operation::Operation,
+    place::Place,
+    slot::{Answer, Kind, Slot, Slots, State},
+    store::{Applied, Failure, Older, Store},
+    stored::StoredLedger,
 };
+use crate::ports::{Clock as _, Record, Selection, Submission, SystemClock};
 
 /// Keeps what was executed once in memory.
+pub type MemoryLedger = StoredLedger<MemoryStore>;
+
+/// What a [`MemoryLedger`] keeps.
 #[derive(Debug)]
-pub struct MemoryLedger {
-    state: Mutex<State>,
-    /// Counts the changes, so that whoever waits for one looks again.
-    changes: watch::Sender<u64>,
+pub struct MemoryStore {
+    booth: Uuid,
+    kept: Mutex<Kept>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    slots: HashMap<OnceKey, Slot>,
-    records: BTreeMap<u64, Record>,
+struct Kept {
+    slots: HashMap<Place, Slot>,
+    records: BTreeMap<u64, Arc<Record>>,
+    /// The submissions of each task, by the place of the task.
+    tasks: BTreeSet<(Place, u64)>,
     last: u64,
-}
-
-#[derive(Debug)]
-enum Slot {
-    Held(Uuid),
-    Taken(u64),
-    InDoubt(Arc<str>),
 }
 
 impl Default for MemoryLedger {
     fn default() -> Self {
-        Self { state: Mutex::default(), changes: watch::Sender::new(0) }
+        Self::over(MemoryStore { booth: Uuid::new_v4(), kept: Mutex::default() }, 0)
     }
 }
 
-impl MemoryLedger {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl MemoryStore {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         // What the lock guards is never left half changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the slots that a reservation holds.
-    fn settle(
-        &self,
-        reservation: &Reservation,
-        change: impl FnOnce(&mut State, &[OnceKey]),
-    ) -> Result<(), LedgerError> {
-        let mut state = self.state();
-        let held = |key| matches!(state.slots.get(key), Some(Slot::Held(holder)) if *holder == reservation.holder);
-        if !reservation.keys.iter().all(held) {
-            return Err(LedgerError::NotHeld);
-        }
-        change(&mut state, &reservation.keys);
-        drop(state);
-        self.changes.send_modify(|changes| *changes += 1);
-        Ok(())
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// What the slots say; `None` while another holder is undecided.
-    fn reserve(&mut self, claim: &Claim) -> Option<Reserved> {
-        let mut idempotency_key = Arc::clone(&claim.idempotency_key);
-        for key in &claim.keys {
-            match self.slots.get(key) {
-                Some(Slot::Held(_)) => return None,
-                Some(Slot::Taken(sequence)) => {
-                    let record = self.records.get(sequence)?;
-                    return Some(Reserved::Taken(key.clone(), Box::new(record.clone())));
-                }
-                Some(Slot::InDoubt(_)) if claim.in_doubt == InDoubt::Refuse => {
-                    return Some(Reserved::InDoubt(key.clone()));
-                }
-                Some(Slot::InDoubt(earlier)) => idempotency_key = Arc::clone(earlier),
-                None => {}
+impl Kept {
+    fn apply(&mut self, booth: Uuid, operations: &[Operation]) -> Applied {
+        let places = operations.iter().flat_map(|operation| &operation.places);
+        let found = places.filter_map(|place| Some((*place, Ok(self.slots.get(place)?.clone()))));
+        let mut slots = Slots::new(booth, SystemClock.unix_ms(), self.last, found.collect());
+        let answers: Vec<Answer> = operations.iter().map(|operation| slots.apply(operation)).collect();
+        for (place, slot) in slots.changes() {
+            match slot {
+                Some(slot) => drop(self.slots.insert(place, slot.clone())),
+                None => drop(self.slots.remove(&place)),
             }
         }
-        let holder = Uuid::new_v4();
-        let held = |key: &OnceKey| (key.clone(), Slot::Held(holder));
-        self.slots.extend(claim.keys.iter().map(held));
-        Some(Reserved::Free(Reservation { keys: claim.keys.clone(), holder, idempotency_key }))
-    }
-}
-
-#[async_trait]
-impl Ledger for MemoryLedger {
-    async fn reserve(&self, claim: &Claim) -> Result<Reserved, LedgerError> {
-        let mut changes = self.changes.subscribe();
-        loop {
-            let reserved = self.state().reserve(claim);
-            if let Some(reserved) = reserved {
-                return Ok(reserved);
-            }
-            changes.changed().await.map_err(|closed| LedgerError::Unavailable(closed.to_string()))?;
+        for (sequence, record) in slots.records() {
+            self.tasks.extend(task_of(record).map(|task| (task, *sequence)));
+            self.records.insert(*sequence, Arc::clone(record));
         }
+        self.last = slots.last();
+        let named = answers.iter().filter_map(Answer::record);
+        let named = named.filter_map(|sequence| Some((sequence, Ok(Arc::clone(self.records.get(&sequence)?)))));
+        Applied { records: named.collect(), newest: self.last, answers }
     }
 
-    async fn record(&self, reservation: Reservation, record: Record) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state, keys| {
-            state.last += 1;
-            state.records.insert(state.last, record);
-            state.slots.extend(keys.iter().map(|key| (key.clone(), Slot::Taken(state.last))));
-        })
-    }
-
-    async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state, keys| keys.iter().for_each(|key| drop(state.slots.remove(key))))
-    }
-
-    async fn doubt(&self, reservation: Reservation) -> Result<(), LedgerError> {
-        self.settle(&reservation, |state, keys| {
-            let doubt = |key: &OnceKey| (key.clone(), Slot::InDoubt(Arc::clone(&reservation.idempotency_key)));
-            state.slots.extend(keys.iter().map(doubt));
-        })
-    }
-
-    async fn submissions(&self, selection: &Selection) -> Result<Vec<Submission>, LedgerError> {
-        let state = self.state();
-        let found = state.records.range(selection.after.saturating_add(1)..);
-        let is_meant = |submission: &Submission| {
-            let is = |wanted: &Option<Arc<str>>, own: &Arc<str>| wanted.as_ref().is_none_or(|wanted| wanted == own);
-            is(&selection.task, &submission.task)
-                && is(&selection.tool, &submission.tool)
-                && is(&selection.key, &submission.key)
+    fn select(&self, selection: &Selection) -> Vec<Submission> {
+        let after = selection.after.saturating_add(1);
+        let found: Box<dyn DoubleEndedIterator<Item = (u64, &Record)>> = match &selection.task {
+            Some(task) => {
+                let task = Place::of_task(task);
+                let found = self.tasks.range((task, after)..=(task, u64::MAX));
+                Box::new(found.filter_map(|(_, sequence)| Some((*sequence, &**self.records.get(sequence)?))))
+            }
+            None => Box::new(self.records.range(after..).map(|(sequence, record)| (*sequence, &**record))),
         };
-        let found = found.filter_map(|(sequence, record)| record.submission(*sequence)).filter(is_meant);
-        Ok(if selection.newest_first {
+        let found = found.filter_map(|(sequence, record)| record.submission(sequence));
+        let found = found.filter(|submission| selection.includes(submission));
+        if selection.newest_first {
             found.rev().take(selection.limit).collect()
         } else {
             found.take(selection.limit).collect()
-        })
-    }
-
-    async fn changed(&self, after: u64) -> Result<u64, LedgerError> {
-        let mut changes = self.changes.subscribe();
-        loop {
-            let last = self.state().last;
-            if last > after {
-                return Ok(last);
-            }
-            changes.changed().await.map_err(|closed| LedgerError::Unavailable(closed.to_string()))?;
         }
     }
 
-    async fn forget(&self, _retention: Retention, _now_ms: i64) -> Result<u64, LedgerError> {
-        Ok(0)
+    fn forget(&mut self, older: Older) -> usize {
+        let before = self.records.len();
+        self.records.retain(|_, record| !older.is(Kind::of_record(record), record.recorded_at_ms));
+        let mut forgotten = before - self.records.len();
+        let records = &self.records;
+        self.tasks.retain(|(_, sequence)| records.contains_key(sequence));
+        self.slots.retain(|_, slot| match &slot.state {
+            State::Taken(sequence) => records.contains_key(sequence),
+            State::InDoubt(execution) => {
+                let is_old = older.is(execution.kind, execution.since_ms);
+                forgotten += usize::from(is_old);
+                !is_old
+            }
+            State::Held { .. } => true,
+        });
+        forgotten
+    }
+}
+
+/// The place of its task, if it is a submission.
+fn task_of(record: &Record) -> Option<Place> {
+    let task = &record.keys.first()?.task;
+    (Kind::of_record(record) == Kind::Submission).then(|| Place::of_task(task))
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn apply(&self, operations: Arc<[Operation]>) -> Result<Applied, Failure> {
+        Ok(self.kept().apply(self.booth, &operations))
+    }
+
+    async fn submissions(&self, selection: &Selection) -> Result<Vec<Submission>, Failure> {
+        Ok(self.kept().select(selection))
+    }
+
+    async fn newest(&self) -> Result<u64, Failure> {
+        Ok(self.kept().last)
+    }
+
+    async fn forget(&self, older: Older) -> Result<u64, Failure> {
+        let forgotten = self.kept().forget(older);
+        Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
     }
 }

@@ -147,6 +147,14 @@ impl Default for Selection {
     }
 }
 
+impl Selection {
+    /// Whether the submission is of the task and the tool, and under the key, that are asked for.
+    pub fn includes(&self, submission: &Submission) -> bool {
+        let is = |wanted: &Option<Arc<str>>, own: &Arc<str>| wanted.as_ref().is_none_or(|wanted| wanted == own);
+        is(&self.task, &submission.task) && is(&self.tool, &submission.tool) && is(&self.key, &submission.key)
+    }
+}
+
 /// How long the ledger remembers; `None`: for ever. What is forgotten may be executed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {

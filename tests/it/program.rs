@@ -46,6 +46,7 @@ impl Folder {
             .current_dir(self.0.path())
             .env_remove("TOOLBOOTH_LOG")
             .env_remove("TOOLBOOTH_LOG_FORMAT")
+            .env_remove("TOOLBOOTH_POSTGRES")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
