@@ -76,7 +76,8 @@ async fn b7_idle_time_is_moved_by_signs_of_life_and_the_deadline_by_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn b7_a_call_waits_for_the_submission_of_another_run_as_long_as_its_own_time() {
-    let first = opened(|_, _| Does::Hang);
+    let player = Player::new(|_, _| Does::Hang);
+    let first = options(TOOLS, Arc::<Player>::clone(&player));
     let mut second = opened(|_, _| Does::Answer);
     (second.id, second.ledger) = ("second".into(), Arc::clone(&first.ledger));
     let first = Run::open(first);
@@ -84,6 +85,7 @@ async fn b7_a_call_waits_for_the_submission_of_another_run_as_long_as_its_own_ti
     let (holder, waiter) = {
         let second = Run::open(second);
         tokio::join!(play(&first, "b1", &[("once", "{}")]), async {
+            player.tried(1).await;
             advance(SECOND).await;
             play(&second, "b1", &[("once", "{}")]).await
         })
