@@ -300,7 +300,8 @@ impl Ongoing {
         let cancelled = self.cancel.is_cancelled();
         let to_force = only(scope.catalog.submissions()).filter(|_| only_kept);
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted, to_force };
-        let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
+        let can_be_called = |tool: &Arc<Tool>| !only_kept || tool.accept.is_some();
+        let served = |name: &str| scope.tool(name).filter(can_be_called).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
         self.run.keep_record(&self.delivery.place.batch, &results);
