@@ -86,7 +86,8 @@ pub struct Capacity {
     pub max_bytes_in_flight: usize,
     /// Bytes of arguments in flight in all runs of the booth together; the excess is refused as `overloaded`.
     pub max_bytes_in_flight_in_all: usize,
-    /// Calls that the booth itself executes at once. Calls of the host are the host's to pace.
+    /// Calls that the booth itself executes at once, those that wait for their next try included. Calls of the host are the host's
+    /// to pace.
     pub max_parallel: usize,
 }
 

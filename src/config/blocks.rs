@@ -130,7 +130,7 @@ struct CapacityBlock {
     max_bytes_in_flight: Option<usize>,
     /// Bytes of arguments in flight in all runs together; the excess is refused as `overloaded`. 256 MiB if nothing is said.
     max_bytes_in_flight_in_all: Option<usize>,
-    /// Calls that the booth itself executes at once.
+    /// Calls that the booth itself executes at once, those that wait for their next try included.
     max_parallel: Option<usize>,
 }
 

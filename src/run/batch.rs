@@ -163,20 +163,21 @@ impl Ongoing {
                 return self.settle(CallResult::refused(call, Trace::default(), refusal));
             }
         }
-        self.sequential |= is_sequential(&self.run, &call.name);
+        let tool = scope.tool(&call.name);
+        self.sequential |= tool.as_ref().is_some_and(|tool| tool.mode == Mode::Sequential);
         if self.sequential {
             self.calls.all_over().await;
         }
         let call = self.with_id(call);
         let token = self.run.call_token(call.index);
         let started = Instant::now();
-        let in_flight = match scope.tool(&call.name).map(|tool| self.run.take_of_tool(&tool, call.arguments.len())) {
-            Some(Err((code, reason))) => {
+        let within_limits = tool.map_or(Ok(None), |tool| self.run.take_of_tool(&tool, call.arguments.len()));
+        let in_flight = match within_limits {
+            Ok(in_flight) => in_flight,
+            Err((code, reason)) => {
                 let refusal = over_limit(&call.name, code, reason);
                 return self.settle(CallResult::refused(call, Trace::default(), refusal));
             }
-            Some(Ok(in_flight)) => in_flight,
-            None => None,
         };
         let preflight = pipeline::preflight(&scope, &self.delivery.place, Arc::clone(&call), &token);
         match self.calls.beside(AssertUnwindSafe(preflight).catch_unwind()).await {
@@ -299,7 +300,8 @@ impl Ongoing {
         let cancelled = self.cancel.is_cancelled();
         let to_force = only(scope.catalog.submissions()).filter(|_| only_kept);
         let ending = Ending { cut_off: self.cut_off, cancelled, reached, remaining, accepted, to_force };
-        let served = |name: &str| scope.tool(name).map(|tool| Arc::clone(&tool.name));
+        let can_be_called = |tool: &Arc<Tool>| !only_kept || tool.accept.is_some();
+        let served = |name: &str| scope.tool(name).filter(can_be_called).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
         self.run.keep_record(&self.delivery.place.batch, &results);

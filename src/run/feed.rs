@@ -98,11 +98,15 @@ impl Feed {
         let Calls::Here(calls) = &mut self.calls else { return };
         // Nothing of a response that was cut off is kept.
         let is_counted = self.held.is_some() || self.whole.as_ref().is_some_and(|whole| whole.cut_off);
-        for fed in calls.as_mut_slice().iter_mut().filter(|_| !is_counted) {
-            if let Fed::Call(call) = fed
-                && !held.take(call.arguments.len())
-            {
-                *fed = Fed::Overloaded(call.clone(), Reason::MaxBytesInFlightInAll);
+        let bytes = |fed: &Fed| fed.call().map_or(0, |call| call.arguments.len());
+        // Nearly always all of them fit.
+        if !is_counted && !held.take(calls.as_slice().iter().map(bytes).sum()) {
+            for fed in calls.as_mut_slice() {
+                if let Fed::Call(call) = fed
+                    && !held.take(call.arguments.len())
+                {
+                    *fed = Fed::Overloaded(call.clone(), Reason::MaxBytesInFlightInAll);
+                }
             }
         }
         self.held.get_or_insert_with(|| Arc::new(held));

@@ -101,6 +101,8 @@ impl Verdict {
         } else {
             agreed
         };
+        let can_go_on = |tool: &Arc<str>| ending.reached.is_none() && ending.remaining.tool_calls.get(tool) != Some(&0);
+        let tool_choice = ending.to_force.or_else(|| tool_to_force(results, served)).filter(can_go_on);
         Self {
             terminate: terminate && !ending.cancelled,
             reason,
@@ -109,10 +111,7 @@ impl Verdict {
             accepted: ending.accepted,
             limit,
             remaining: ending.remaining,
-            tool_choice: ending
-                .to_force
-                .or_else(|| tool_to_force(results, served))
-                .filter(|_| ending.reached.is_none()),
+            tool_choice,
         }
     }
 }

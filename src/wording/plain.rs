@@ -204,7 +204,10 @@ pub fn result_invalid(tool: &str, cause: &str) -> String {
 
 /// More in flight than was announced.
 pub fn overloaded(tool: &str) -> String {
-    format!("Tool {} was not executed: too much is in flight. It may be called again later.", quoted(tool))
+    format!(
+        "Tool {} was not executed: too much is in flight. It may be called again later; if nothing else is running, make it smaller.",
+        quoted(tool)
+    )
 }
 
 /// The marker below a text that was cut (rule P9).

@@ -1,6 +1,7 @@
 //! Limits within one batch, and what the verdict says of them (rules B7 and B9).
 
 mod delivery;
+mod strikes;
 mod time;
 mod tools;
 

@@ -123,3 +123,18 @@ async fn s2_a_submission_holds_its_key_over_all_its_tries() {
     let again = play(&run, "b2", &[("t", r#"{"v":1}"#)]).await;
     assert_eq!((again.results[0].replayed, again.results[0].attempts), (true, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn s4_a_submission_of_which_one_try_was_lost_is_in_doubt_however_the_last_one_ended() {
+    let keys = r#""idempotent":true,"accept":{"once_per":"run"}"#;
+    let lost_then_gone: Script = |_, attempt| if attempt == 1 { Does::Fail } else { Does::NotStart };
+    for (script, again) in [(lost_then_gone, Code::OutcomeUnknown), (|_, _| Does::NotStart, Code::ExecutionFailed)] {
+        let (run, player) = run(&tool(keys), script);
+        play(&run, "b1", &[("t", "{}")]).await;
+        let outcome = play(&run, "b2", &[("t", "{}")]).await;
+        assert_eq!(refusals(&outcome)[0].map(|(code, _)| code), Some(again));
+        // What is in doubt is not executed again; what was never started is.
+        let tries = if again == Code::OutcomeUnknown { 3 } else { 6 };
+        assert_eq!(player.tries().len(), tries);
+    }
+}

@@ -20,12 +20,13 @@ const fn info(code: &'static str) -> Lint {
 }
 
 /// All of them, in the order in which they are told.
-pub const LINTS: [Lint; 35] = [
+pub const LINTS: [Lint; 36] = [
     TOOL_NAME,
     SIMILAR_TOOL_NAMES,
     NO_TOOL_DESCRIPTION,
     LONG_TOOL_DESCRIPTION,
     SIDE_EFFECT_DIFFERS,
+    IDEMPOTENT_DIFFERS,
     LARGE_SCHEMA,
     ROOT_WITHOUT_TYPE,
     ROOT_COMBINED,
@@ -63,6 +64,7 @@ pub(super) const SIMILAR_TOOL_NAMES: Lint = warning("similar_tool_names");
 pub(super) const NO_TOOL_DESCRIPTION: Lint = warning("no_tool_description");
 pub(super) const LONG_TOOL_DESCRIPTION: Lint = warning("long_tool_description");
 pub(super) const SIDE_EFFECT_DIFFERS: Lint = warning("side_effect_differs");
+pub(super) const IDEMPOTENT_DIFFERS: Lint = warning("idempotent_differs");
 pub(super) const LARGE_SCHEMA: Lint = warning("large_schema");
 pub(super) const ROOT_WITHOUT_TYPE: Lint = warning("root_without_type");
 pub(super) const ROOT_COMBINED: Lint = warning("root_combined");

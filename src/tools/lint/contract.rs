@@ -1,14 +1,13 @@
 //! Lints on the contract around the schema.
 
 use super::{
-    codes::{LARGE_SCHEMA, LONG_TOOL_DESCRIPTION, NO_TOOL_DESCRIPTION, SIDE_EFFECT_DIFFERS, TOOL_NAME},
+    codes::{
+        IDEMPOTENT_DIFFERS, LARGE_SCHEMA, LONG_TOOL_DESCRIPTION, NO_TOOL_DESCRIPTION, SIDE_EFFECT_DIFFERS, TOOL_NAME,
+    },
     findings::Findings,
     names::is_plain,
 };
-use crate::{
-    json::{Json, Pointer},
-    tools::Tool,
-};
+use crate::{json::Pointer, tools::Tool};
 
 /// Characters of a description that every provider takes.
 pub(super) const MAX_DESCRIPTION: usize = 1_024;
@@ -23,6 +22,7 @@ pub(super) fn lint(tool: &Tool, findings: &mut Findings) {
     name(tool, findings);
     description(tool, findings);
     side_effect(tool, findings);
+    idempotent(tool, findings);
     let size = tool.input.bytes().len();
     if size > MAX_SCHEMA {
         findings.add(LARGE_SCHEMA, || at("parameters"), || {
@@ -69,9 +69,24 @@ fn description(tool: &Tool, findings: &mut Findings) {
     }
 }
 
+/// One of MCP's hints, if it is given.
+fn hint(tool: &Tool, name: &str) -> Option<bool> {
+    tool.kept.get("annotations")?.get(name)?.as_bool()
+}
+
+/// MCP's hint and the contract say the same thing, if they say it: whether the booth tries again depends on it. A hint alone makes
+/// it try nothing.
+fn idempotent(tool: &Tool, findings: &mut Findings) {
+    if tool.idempotent && hint(tool, "idempotentHint") == Some(false) && hint(tool, "readOnlyHint") != Some(true) {
+        let message = "`idempotentHint` says that the same call takes effect each time, and `idempotent` that it does no harm: correct one \
+                       of them, because the booth tries an idempotent tool again when a try fails";
+        findings.add(IDEMPOTENT_DIFFERS, || at("annotations"), || message.to_owned());
+    }
+}
+
 /// MCP's hints and the contract say the same thing, if they say it: what may be done after a time-out depends on it.
 fn side_effect(tool: &Tool, findings: &mut Findings) {
-    let hint = |name: &str| tool.kept.get("annotations").and_then(|hints| hints.get(name)).and_then(Json::as_bool);
+    let hint = |name: &str| hint(tool, name);
     let message = if hint("destructiveHint") == Some(true) && hint("readOnlyHint") != Some(true) && !tool.side_effect {
         "`destructiveHint` says that it changes something, and `side_effect` does not: write `side_effect: true`, so that a call \
          that did not answer counts as one that may have happened"

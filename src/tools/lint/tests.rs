@@ -128,6 +128,18 @@ fn hints_and_side_effects_say_the_same() {
 }
 
 #[test]
+fn p7_hints_and_the_contract_say_the_same_of_trying_again() {
+    let object = r#"{"type":"object"}"#;
+    let found = |more: &str| !places_with("idempotent_differs", object, more).is_empty();
+    assert!(found(r#","annotations":{"idempotentHint":false},"idempotent":true"#));
+    assert!(!found(r#","annotations":{"idempotentHint":false,"readOnlyHint":true},"idempotent":true"#));
+    assert!(!found(r#","annotations":{"idempotentHint":true},"idempotent":true"#));
+    assert!(!found(r#","annotations":{"idempotentHint":true}"#), "it is the contract's to allow more");
+    assert!(!found(r#","annotations":{"idempotentHint":false}"#));
+    assert!(!found(r#","idempotent":true"#));
+}
+
+#[test]
 fn v6_findings_stand_where_the_author_wrote_what_they_are_about() {
     let parameters = with(r#"{"nullable":true,"allOf":[{"type":"STRING","pattern":"^a|b$"}]}"#);
     assert_eq!(places("partly_anchored_pattern", &parameters), ["/properties/p/allOf/0/pattern"]);

@@ -18,8 +18,13 @@ use toolbooth::{
 use super::{WAYS, Way};
 use crate::{
     inside::{Heard, feed, options, refusals},
-    stand::{Stand, batch, booth, call, code},
+    stand::{Stand, batch, booth, call, code, outcome, text},
 };
+
+const AGAIN: &str = r#"{"tools":[
+  {"name":"slow","parameters":{"type":"object"},"execute":{"host":{}}},
+  {"name":"again","parameters":{"type":"object"},"execute":{"host":{}},"idempotent":true,"retries":1,"timeout":"100ms"}
+]}"#;
 
 /// A run whose calls are executed by what their contracts name.
 fn run(contract: &str) -> Arc<Run> {
@@ -92,13 +97,9 @@ async fn b8_a_program_that_is_cancelled_is_killed_with_all_that_it_has_started()
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn b8_the_host_is_told_of_a_cancelled_call_and_of_each_try_that_was_given_up() {
-    let tools = r#"{"tools":[
-      {"name":"slow","parameters":{"type":"object"},"execute":{"host":{}}},
-      {"name":"again","parameters":{"type":"object"},"execute":{"host":{}},"idempotent":true,"retries":1,"timeout":"100ms"}
-    ]}"#;
-    let stand = Stand::with(tools).await;
+    let stand = Stand::with(AGAIN).await;
     for (batch_id, index) in [("b1", Some(0)), ("b1", None), ("", None)] {
         let mut stream = stand.run().await;
         stream.say_of("b1", batch(vec![call("a", "slow", "{}")]));
@@ -122,4 +123,19 @@ async fn b8_the_host_is_told_of_a_cancelled_call_and_of_each_try_that_was_given_
     assert_eq!(first.idempotency_key, second.idempotency_key);
     let (results, _) = stream.rest().await;
     assert_eq!((code(&results[0]), results[0].attempts), (ErrorCode::TimedOut, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_what_comes_between_two_tries_is_recorded_and_what_comes_during_one_is_its_answer() {
+    let stand = Stand::with(AGAIN).await;
+    let mut stream = stand.run().await;
+    // The first try is answered after it was given up, and before the second is asked for.
+    stream.say_of("b1", batch(vec![call("a", "again", "{}")]));
+    stream.asked().await;
+    stream.hear_until(|frame| matches!(frame, Hear::CancelExecution(_))).await;
+    stream.say_at("b1", 0, outcome("between"));
+    assert_eq!(stream.asked().await.2.attempt, 2);
+    stream.say_at("b1", 0, outcome("during"));
+    let (results, _) = stream.rest().await;
+    assert_eq!((text(&results[0]).as_str(), results[0].attempts, results.len()), ("during", 2, 1));
 }

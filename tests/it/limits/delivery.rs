@@ -104,6 +104,14 @@ async fn b9_no_tool_is_forced_where_several_could_deliver_and_all_are_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn b9_after_an_invalid_call_only_a_tool_that_may_still_be_called_is_forced() {
+    for (call, forced) in [(("look", "{"), None), (("submit", "{"), Some("submit"))] {
+        let run = run(&[LOOK, SUBMIT, REPORT], &calls(2));
+        assert_eq!(said(&play(&run, "b1", &[call]).await), (false, forced));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn b7_nothing_is_kept_where_nothing_can_be_delivered_or_nobody_asked() {
     let outcome = play(&run(&[LOOK], &turns(1)), "b1", &[OTHER]).await;
     assert_eq!((refusals(&outcome), said(&outcome)), (vec![None], (true, None)));

@@ -219,6 +219,16 @@ async fn b9_what_is_left_of_each_tool_crosses_the_wire() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn b9_a_tool_that_may_not_be_called_any_more_is_not_named_for_the_next_turn() {
+    let (options, _) = playing(|_, _| Does::Answer);
+    let run = Run::open(options);
+    for (batch, named) in [("b1", Some("few")), ("b2", None)] {
+        let outcome = play(&run, batch, &[("few", "{")]).await;
+        assert_eq!(outcome.verdict.tool_choice.as_deref(), named, "{batch}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn b7_the_limits_of_the_run_come_before_those_of_the_tool() {
     let (options, _) = playing(|_, _| Does::Answer);
     let run = Run::open(RunOptions { limits: Limits { max_calls: Some(1), ..Limits::default() }, ..options });
