@@ -46,6 +46,11 @@ impl EmbeddedLedger {
         Self::on(Folder::lock(folder)?)
     }
 
+    /// Opens the ledger in this folder, which must be there.
+    pub fn open_existing(folder: &Path) -> Result<Self, OpenError> {
+        if Folder::holds_ledger(folder) { Self::open(folder) } else { Err(OpenError::Missing(folder.to_owned())) }
+    }
+
     fn on(disk: impl Disk) -> Result<Self, OpenError> {
         let database = disk.open()?;
         let newest = tables::begin(&database).map_err(|problem| disk.damaged(problem))?;

@@ -10,6 +10,9 @@ use std::{
 
 use redb::{Builder, Database, DatabaseError, StorageError};
 
+/// The ledger's own file.
+const FILE: &str = "ledger.redb";
+
 /// Memory for pages that are read again.
 const CACHE_BYTES: usize = 16 << 20;
 
@@ -33,6 +36,9 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
+    /// There is none.
+    #[error("{}: no ledger is here: name the folder that a booth was given with `--state`", .0.display())]
+    Missing(PathBuf),
     /// Another process has it.
     #[error(
         "{}: another process has this ledger open: ask that booth with `--to`, stop it, or name another folder with `--state`",
@@ -70,13 +76,17 @@ impl Folder {
         let lock = lock.map_err(inaccessible)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.join("ledger.redb"))),
+            Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.join(FILE))),
             Err(TryLockError::Error(error)) => Err(inaccessible(error)),
         }
     }
 
+    pub(super) fn holds_ledger(folder: &Path) -> bool {
+        folder.join(FILE).exists()
+    }
+
     fn file(&self) -> PathBuf {
-        self.folder.join("ledger.redb")
+        self.folder.join(FILE)
     }
 
     /// A new file is made aside: one with the right name is always whole.
