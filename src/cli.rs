@@ -13,6 +13,7 @@ mod remote;
 mod schema;
 mod serve;
 mod shown;
+mod submissions;
 
 use std::{io::Write, process::ExitCode};
 
@@ -79,6 +80,7 @@ enum Command {
     Pipe(pipe::Pipe),
     Probe(probe::Probe),
     Schema(schema::Schema),
+    Submissions(submissions::Submissions),
 }
 
 impl Cli {
@@ -98,7 +100,8 @@ impl Cli {
             | Command::Call(_)
             | Command::Pipe(_)
             | Command::Probe(_)
-            | Command::Schema(_) => Level::Warn,
+            | Command::Schema(_)
+            | Command::Submissions(_) => Level::Warn,
         }
     }
 
@@ -113,6 +116,7 @@ impl Cli {
             Command::Call(call) => interrupt::or_interrupted(call.run(out)).await,
             Command::Pipe(pipe) => interrupt::or_interrupted(pipe.run(out)).await,
             Command::Schema(schema) => schema.run(out),
+            Command::Submissions(submissions) => interrupt::or_interrupted(submissions.run(out)).await,
         }
     }
 }

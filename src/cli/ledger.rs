@@ -67,6 +67,14 @@ impl StateFlags {
 }
 
 impl State {
+    /// Opens a ledger that must be there, to look at it.
+    pub(super) async fn existing_ledger(&self) -> Result<Arc<dyn Ledger>> {
+        match &self.store {
+            Store::Folder(folder) => Ok(Arc::new(EmbeddedLedger::open_existing(folder)?)),
+            Store::Memory | Store::Postgres(_) | Store::PostgresFile(_) => self.ledger().await,
+        }
+    }
+
     /// Opens the ledger.
     pub(super) async fn ledger(&self) -> Result<Arc<dyn Ledger>> {
         let address = match &self.store {

@@ -88,7 +88,8 @@ pub(super) fn result(result: &CallResult) -> Shown {
 }
 
 /// What the model sent, byte for byte.
-fn raw_arguments(bytes: &[u8]) -> (&'static str, Json) {
+/// As text, or else as base64.
+pub(super) fn raw_arguments(bytes: &[u8]) -> (&'static str, Json) {
     match std::str::from_utf8(bytes) {
         Ok(text) => ("raw_arguments", Json::from(text)),
         Err(_) => ("raw_arguments_base64", Json::from(BASE64_STANDARD.encode(bytes).as_str())),

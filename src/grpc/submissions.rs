@@ -2,6 +2,7 @@
 
 use std::{pin::Pin, sync::Arc};
 
+use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio_stream::{Stream, wrappers::ReceiverStream};
 use tokio_util::sync::CancellationToken;
@@ -74,19 +75,35 @@ impl Service for Submissions {
     ) -> Result<Response<proto::ListSubmissionsResponse>, Status> {
         let request = request.into_inner();
         // The token is the sequence number of the last submission of the page before.
-        let after = match request.page_token.as_str() {
-            "" => 0,
+        let mut after = match request.page_token.as_str() {
+            "" => request.after_sequence,
             token => token.parse().map_err(|error| {
                 let problem = format!("it must be the `next_page_token` of an earlier answer ({error})");
                 decode::malformed("page_token", problem)
             })?,
         };
-        // One more than a page holds, which says that there are more.
-        let limit = page::most(request.page_size) + 1;
-        let selection = Selection { task: decode::named(request.task), after, limit, ..Selection::default() };
-        let accepted = self.select(&selection).await?;
-        let encoded = accepted.iter().map(encode::submission);
-        let (submissions, is_last) = page::of(encoded, request.page_size, self.max_message_bytes);
+        let asked = Selection {
+            task: decode::named(request.task),
+            tool: decode::named(request.tool),
+            key: decode::named(request.key),
+            limit: AT_ONCE,
+            ..Selection::default()
+        };
+        // A little at a time, and no more than tells where the page ends: many that are large must not be in memory at once.
+        let (mut read, mut bytes) = (Vec::new(), 0);
+        while read.len() <= page::most(request.page_size) && (read.len() < 2 || bytes <= self.max_message_bytes / 2) {
+            let accepted = self.select(&Selection { after, ..asked.clone() }).await?;
+            after = accepted.last().map_or(after, |last| last.sequence);
+            let is_end = accepted.len() < AT_ONCE;
+            for submission in accepted.iter().map(encode::submission) {
+                bytes += submission.encoded_len();
+                read.push(submission);
+            }
+            if is_end {
+                break;
+            }
+        }
+        let (submissions, is_last) = page::of(read.into_iter(), request.page_size, self.max_message_bytes);
         let last = submissions.last().filter(|_| !is_last);
         let next_page_token = last.map(|last| last.sequence.to_string()).unwrap_or_default();
         Ok(Response::new(proto::ListSubmissionsResponse { submissions, next_page_token }))
@@ -105,17 +122,18 @@ impl Service for Submissions {
 
 type Out = mpsc::Sender<Result<proto::WatchSubmissionsResponse, Status>>;
 
-/// Submissions that a watch reads at once.
-const AT_ONCE: usize = 100;
+/// Submissions that are read at once.
+const AT_ONCE: usize = 32;
 
 /// Sends what was accepted, and then each as it is accepted, until the caller goes away.
 async fn watch(submissions: Submissions, request: proto::WatchSubmissionsRequest, out: Out) {
+    let (tool, key) = (decode::named(request.tool), decode::named(request.key));
     let (task, mut after) = (decode::named(request.task), request.after_sequence);
+    let asked = Selection { task, tool, key, limit: AT_ONCE, ..Selection::default() };
     // The newest submission of any task, so that those of others wake this watch once and not for ever.
     let mut newest = 0;
     loop {
-        let selection = Selection { task: task.clone(), after, limit: AT_ONCE, ..Selection::default() };
-        let accepted = match submissions.select(&selection).await {
+        let accepted = match submissions.select(&Selection { after, ..asked.clone() }).await {
             Ok(accepted) => accepted,
             Err(fault) => return drop(out.send(Err(fault.into())).await),
         };

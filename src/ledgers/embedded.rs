@@ -3,11 +3,13 @@
 mod disk;
 mod forget;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use async_trait::async_trait;
@@ -34,10 +36,16 @@ pub struct EmbeddedStore {
     kept: Arc<Kept>,
 }
 
-/// The file. After a failure nobody knows what of it is true, so it is closed, and opened again when it is needed.
+/// The file. After a failure nobody knows what of it is durable, so it is closed, and renewed and opened again when it is needed.
 struct Kept {
     disk: Box<dyn Disk>,
-    open: Mutex<Option<Arc<Database>>>,
+    state: Mutex<State>,
+}
+
+enum State {
+    Open(Arc<Database>),
+    /// Others may still be reading.
+    Failed(Weak<Database>),
 }
 
 impl EmbeddedLedger {
@@ -46,10 +54,15 @@ impl EmbeddedLedger {
         Self::on(Folder::lock(folder)?)
     }
 
+    /// Opens the ledger in this folder, which must be there.
+    pub fn open_existing(folder: &Path) -> Result<Self, OpenError> {
+        if Folder::holds_ledger(folder) { Self::open(folder) } else { Err(OpenError::Missing(folder.to_owned())) }
+    }
+
     fn on(disk: impl Disk) -> Result<Self, OpenError> {
         let database = disk.open()?;
         let newest = tables::begin(&database).map_err(|problem| disk.damaged(problem))?;
-        let kept = Kept { disk: Box::new(disk), open: Mutex::new(Some(Arc::new(database))) };
+        let kept = Kept { disk: Box::new(disk), state: Mutex::new(State::Open(Arc::new(database))) };
         Ok(Self::over(EmbeddedStore { booth: Uuid::new_v4(), kept: Arc::new(kept) }, newest))
     }
 }
@@ -70,23 +83,31 @@ impl EmbeddedStore {
 }
 
 impl Kept {
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<Database>>> {
+    fn state(&self) -> MutexGuard<'_, State> {
         // What the lock guards is never left half changed.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn database(&self) -> Result<Arc<Database>, Failure> {
-        let mut open = self.lock();
-        if let Some(database) = &*open {
-            return Ok(Arc::clone(database));
+        let mut state = self.state();
+        let earlier = match &*state {
+            State::Open(database) => return Ok(Arc::clone(database)),
+            State::Failed(earlier) => earlier,
+        };
+        if earlier.strong_count() > 0 {
+            return Err(Failure::before("its file is being closed after a failure"));
         }
+        self.disk.renew().map_err(|error| Failure::before(&error))?;
         let database = Arc::new(self.disk.open().map_err(|error| Failure::before(&error))?);
-        *open = Some(Arc::clone(&database));
+        *state = State::Open(Arc::clone(&database));
         Ok(database)
     }
 
     fn close(&self) {
-        drop(self.lock().take());
+        let mut state = self.state();
+        if let State::Open(database) = &*state {
+            *state = State::Failed(Arc::downgrade(database));
+        }
     }
 }
 

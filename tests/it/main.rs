@@ -19,6 +19,7 @@ mod costs;
 mod cuts;
 mod documents;
 mod draining;
+mod export;
 mod field;
 mod held;
 mod hostile;

@@ -24,18 +24,19 @@ const ECHO: &str = "name: echo\nparameters: {type: object, properties: {n: {type
 const ASK: &str = "name: ask\nparameters: {type: object}\nexecute: {host: {}}\n";
 
 /// `toolbooth serve`, running in a folder. It is killed when the test is over.
-struct Served {
-    child: Child,
+pub(crate) struct Served {
+    pub(crate) child: Child,
     lines: std::io::Lines<BufReader<ChildStdout>>,
-    tcp: String,
+    pub(crate) tcp: String,
 }
 
 impl Served {
-    fn start(folder: &Folder, arguments: &[&str]) -> Self {
+    pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolbooth"))
             .args(["serve", "--tcp", "127.0.0.1:0", "--socket", "booth.sock"])
             .args(arguments)
             .current_dir(folder.path(""))
+            .env_remove("TOOLBOOTH_POSTGRES")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -47,12 +48,12 @@ impl Served {
     }
 
     /// A connection over TCP.
-    async fn channel(&self) -> Channel {
+    pub(crate) async fn channel(&self) -> Channel {
         Endpoint::try_from(format!("http://{}", self.tcp)).unwrap().connect().await.unwrap()
     }
 
     /// Sends a signal, and waits for the end.
-    fn end(mut self, signal: &str) -> Option<i32> {
+    pub(crate) fn end(mut self, signal: &str) -> Option<i32> {
         self.signal(signal);
         self.child.wait().unwrap().code()
     }

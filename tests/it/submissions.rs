@@ -207,7 +207,11 @@ async fn s5_what_was_accepted_is_read_from_the_booth() {
     let nameless = proto::GetSubmissionRequest::default();
     assert_eq!(service.get_submission(nameless).await.unwrap_err().code(), tonic::Code::InvalidArgument);
     let mut watch = service
-        .watch_submissions(proto::WatchSubmissionsRequest { task: "t".into(), after_sequence: 1 })
+        .watch_submissions(proto::WatchSubmissionsRequest {
+            task: "t".into(),
+            after_sequence: 1,
+            ..proto::WatchSubmissionsRequest::default()
+        })
         .await
         .unwrap()
         .into_inner();
@@ -225,7 +229,11 @@ async fn s5_what_was_accepted_is_read_from_the_booth() {
     assert_eq!(service.get_submission(get("run", "")).await.unwrap_err().code(), tonic::Code::NotFound);
     let (mut token, mut sequences) = (String::new(), Vec::new());
     loop {
-        let request = proto::ListSubmissionsRequest { task: String::new(), page_size: 2, page_token: token };
+        let request = proto::ListSubmissionsRequest {
+            page_size: 2,
+            page_token: token,
+            ..proto::ListSubmissionsRequest::default()
+        };
         let page = service.list_submissions(request).await.unwrap().into_inner();
         sequences.extend(page.submissions.iter().map(|submission| submission.sequence));
         token = page.next_page_token;
@@ -234,6 +242,21 @@ async fn s5_what_was_accepted_is_read_from_the_booth() {
         }
     }
     assert_eq!(sequences, [1, 2, 3]);
+    let only = |tool: &str, key: &str, after_sequence| proto::ListSubmissionsRequest {
+        tool: tool.into(),
+        key: key.into(),
+        after_sequence,
+        ..proto::ListSubmissionsRequest::default()
+    };
+    for (request, expected) in [
+        (only("each", "", 1), &[2, 3][..]),
+        (only("each", "/id 1", 0), &[2]),
+        (only("", "/id 1", 2), &[]),
+        (only("run", "", 0), &[]),
+    ] {
+        let page = service.list_submissions(request).await.unwrap().into_inner();
+        assert_eq!(page.submissions.iter().map(|submission| submission.sequence).collect::<Vec<_>>(), expected);
+    }
     let request = proto::ListSubmissionsRequest { page_token: "x".into(), ..proto::ListSubmissionsRequest::default() };
     assert_eq!(service.list_submissions(request).await.unwrap_err().code(), tonic::Code::InvalidArgument);
     for expected in [2, 3] {
@@ -282,7 +305,7 @@ async fn a_watch_of_one_task_is_not_kept_busy_by_the_others() {
     booth.ledger = Arc::<Counting>::clone(&ledger);
     let stand = Stand::serving(booth, std::time::Duration::from_secs(5)).await;
     let mut service = SubmissionServiceClient::new(stand.channel().await);
-    let request = proto::WatchSubmissionsRequest { task: "quiet".into(), after_sequence: 0 };
+    let request = proto::WatchSubmissionsRequest { task: "quiet".into(), ..proto::WatchSubmissionsRequest::default() };
     let mut watch = service.watch_submissions(request).await.unwrap().into_inner();
     let mut loud = of_task(&stand, "loud").await;
     for id in 0..20 {

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use redb::{Builder, Database, DatabaseError, StorageError};
+use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError, backends::FileBackend};
+
+/// The ledger's own file.
+const FILE: &str = "ledger.redb";
 
 /// Memory for pages that are read again.
 const CACHE_BYTES: usize = 16 << 20;
@@ -17,6 +20,10 @@ const CACHE_BYTES: usize = 16 << 20;
 pub(super) trait Disk: Debug + Send + Sync + 'static {
     /// Opens the database, or begins one.
     fn open(&self) -> Result<Database, OpenError>;
+
+    /// Makes durable what is read from it, after a failure. Whatever was written before may be readable and not durable, and will
+    /// never be: some systems take a page for written when they could not write it.
+    fn renew(&self) -> io::Result<()>;
 
     /// The error for what is in it.
     fn damaged(&self, problem: String) -> OpenError;
@@ -33,6 +40,9 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
+    /// There is none.
+    #[error("{}: no ledger is here: name the folder that a booth was given with `--state`", .0.display())]
+    Missing(PathBuf),
     /// Another process has it.
     #[error(
         "{}: another process has this ledger open: ask that booth with `--to`, stop it, or name another folder with `--state`",
@@ -70,13 +80,17 @@ impl Folder {
         let lock = lock.map_err(inaccessible)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.join("ledger.redb"))),
+            Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.join(FILE))),
             Err(TryLockError::Error(error)) => Err(inaccessible(error)),
         }
     }
 
+    pub(super) fn holds_ledger(folder: &Path) -> bool {
+        folder.join(FILE).exists()
+    }
+
     fn file(&self) -> PathBuf {
-        self.folder.join("ledger.redb")
+        self.folder.join(FILE)
     }
 
     /// A new file is made aside: one with the right name is always whole.
@@ -84,7 +98,7 @@ impl Folder {
         let path = self.folder.join("ledger.new");
         let inaccessible = |error| OpenError::Inaccessible { path: path.clone(), error };
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let backend = redb::backends::FileBackend::new(file.map_err(inaccessible)?);
+        let backend = FileBackend::new(file.map_err(inaccessible)?);
         let database = backend.and_then(|backend| builder().create_with_backend(backend));
         drop(database.map_err(|error| self.error(error))?);
         fs::rename(&path, self.file()).map_err(inaccessible)?;
@@ -125,9 +139,34 @@ impl Disk for Folder {
         }
     }
 
+    fn renew(&self) -> io::Result<()> {
+        match OpenOptions::new().read(true).write(true).open(self.file()) {
+            Ok(file) => rewrite(&FileBackend::new(file).map_err(io::Error::other)?),
+            // It was not even begun.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     fn damaged(&self, problem: String) -> OpenError {
         OpenError::Damaged { path: self.file(), problem }
     }
+}
+
+/// What is rewritten at once.
+const CHUNK: usize = 1 << 20;
+
+/// Writes every byte again where it stands.
+pub(super) fn rewrite(backend: &dyn StorageBackend) -> io::Result<()> {
+    let (mut chunk, mut at) = (vec![0; CHUNK], 0);
+    let length = backend.len().map_err(io::Error::other)?;
+    while at < length {
+        chunk.resize(usize::try_from(length - at).map_or(CHUNK, |left| left.min(CHUNK)), 0);
+        backend.read(at, &mut chunk).map_err(io::Error::other)?;
+        backend.write(at, &chunk).map_err(io::Error::other)?;
+        at += u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+    }
+    backend.sync_data().map_err(io::Error::other)
 }
 
 pub(super) fn builder() -> Builder {
