@@ -47,7 +47,10 @@ def for_podman(documents, folder):
     os.chown(shared, 0, group)
     shared.chmod(0o2777)
     mount(one(documents, "ConfigMap"), folder / "contracts")
-    for name in ("socket", "contracts"):
+    state = folder / "state"
+    state.mkdir()
+    state.chmod(0o777)
+    for name in ("socket", "contracts", "state"):
         volume = named(spec["volumes"], name)
         volume.clear()
         volume.update(name=name, hostPath={"path": str(folder / name), "type": "Directory"})

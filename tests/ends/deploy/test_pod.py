@@ -63,6 +63,13 @@ def test_booth_and_agent_meet_at_one_socket_in_memory(pod):
     assert of_agent["readOnly"] is True
 
 
+def test_what_was_accepted_is_kept_on_disk_and_out_of_the_agents_reach(pod):
+    volume, of_booth = pod.mounted(pod.booth, pod.flags["state"])
+    assert volume["emptyDir"] == {"sizeLimit": "64Mi"}
+    assert "readOnly" not in of_booth
+    assert volume["name"] not in {mounted["name"] for mounted in pod.agent["volumeMounts"]}
+
+
 def test_the_group_of_the_folder_is_what_lets_the_agent_in(pod):
     booth, agent = pod.booth["securityContext"], pod.agent["securityContext"]
     assert booth["runAsUser"] != agent["runAsUser"]

@@ -1,5 +1,6 @@
 """What runs: the booth by the flags of the rendered pod, in a folder of the test's own, and the pod's agent beside it."""
 
+import json
 import os
 import signal
 import socket
@@ -49,7 +50,12 @@ def start_agent(start, client, tmp_path):
 def start_booth(start, pod, program, folder):
     """Starts the booth by the flags of the pod, with its places moved to a folder, and gives back what it says."""
     mount(pod.contracts, folder / "contracts")
-    places = {"tools": folder / "contracts", "socket": folder / "booth.sock", "diagnostics": "127.0.0.1:0"}
+    places = {
+        "tools": folder / "contracts",
+        "socket": folder / "booth.sock",
+        "diagnostics": "127.0.0.1:0",
+        "state": folder / "state",
+    }
     flags = (f"--{name}={value}" for name, value in {**pod.flags, **places}.items())
     booth = start(program, "serve", *flags, TOOLBOOTH_LOG="warn")
     said = []
@@ -82,6 +88,20 @@ def test_the_agent_plays_its_run_with_the_booth_and_the_booth_leaves_nothing_beh
     booth.send_signal(signal.SIGTERM)
     assert booth.wait(timeout=30) == 0
     assert not path.exists()
+
+
+def test_what_was_accepted_survives_a_restart_of_the_booth(pod, program, start, start_agent, tmp_path):
+    booth, _ = start_booth(start, pod, program, tmp_path)
+    agent = start_agent()
+    said, _ = agent.communicate(timeout=30)
+    assert agent.returncode == 0, said
+    # As when its memory was over the limit.
+    booth.kill()
+    booth.wait(timeout=30)
+    command = [program, "submissions", "--state", tmp_path / "state", "--jsonl"]
+    accepted = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    [submission] = [json.loads(line) for line in accepted.splitlines()]
+    assert (submission["tool"], submission["arguments"]) == ("submit_sum", {"sum": 42})
 
 
 def test_the_agent_hears_sigterm_as_the_first_process_of_a_container_must(start_agent, tmp_path):
