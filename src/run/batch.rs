@@ -144,7 +144,11 @@ impl Ongoing {
     }
 
     async fn judge(&mut self, call: Arc<ToolCall>) {
-        if let Some(result) = self.recorded(&call) {
+        let earlier = self.earlier(&call);
+        let call = if let Some(earlier) = &earlier { self.with_id_of(call, earlier) } else { call };
+        if let Some(result) = earlier.and_then(|earlier| record::answer(&earlier, Arc::clone(&call))) {
+            // The next call under its id is still kin to it.
+            self.seen.judge(&call);
             return self.calls.settle(self.delivery.deliver(result));
         }
         if let Some(refusal) = self.forbidden(&call) {
@@ -197,13 +201,6 @@ impl Ongoing {
         call
     }
 
-    /// The recorded answer to a call that is sent again.
-    fn recorded(&mut self, call: &Arc<ToolCall>) -> Option<CallResult> {
-        let earlier = self.earlier(call)?;
-        let call = self.with_id(Arc::clone(call));
-        record::answer(&earlier, call)
-    }
-
     /// What was recorded of the call at this place.
     fn earlier(&self, call: &ToolCall) -> Option<Arc<CallResult>> {
         let index = usize::try_from(call.index).ok()?;
@@ -220,6 +217,15 @@ impl Ongoing {
             id = format!("{id}x").into();
         }
         Arc::new(ToolCall { id, ..(*call).clone() })
+    }
+
+    /// A call that is sent again keeps the id that it was given: its host has heard it.
+    fn with_id_of(&mut self, call: Arc<ToolCall>, earlier: &CallResult) -> Arc<ToolCall> {
+        let id = &earlier.call.id;
+        if is_blank_id(&call.id) && self.ids.insert(Arc::clone(id)) {
+            return Arc::new(ToolCall { id: Arc::clone(id), ..(*call).clone() });
+        }
+        self.with_id(call)
     }
 
     /// Starts an admitted call.
