@@ -6,6 +6,7 @@ mod encode;
 mod execution;
 mod fit;
 mod page;
+mod resets;
 mod session;
 mod status;
 mod submissions;
@@ -15,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 
+use self::resets::HearsResets;
 use crate::booth::Booth;
 
 pub use status::Fault;
@@ -64,7 +66,7 @@ pub struct Stopping {
 /// more. What cannot be cut is sent as it is: it is the client's to refuse.
 pub fn routes(booth: &Arc<Booth>, stopping: &Stopping, max_message_bytes: usize) -> Routes {
     let mut routes = Routes::builder();
-    routes.add_service(execution::service(Arc::clone(booth), stopping.clone(), max_message_bytes));
+    routes.add_service(HearsResets(execution::service(Arc::clone(booth), stopping.clone(), max_message_bytes)));
     routes.add_service(catalog::service(Arc::clone(booth), max_message_bytes));
     routes.add_service(submissions::service(Arc::clone(booth), stopping.drain.clone(), max_message_bytes));
     routes.routes()

@@ -18,7 +18,7 @@ use tracing::{debug, info};
 
 pub(super) use self::out::Out;
 use self::{assembly::Assembly, reply::Replies};
-use super::{Fault, Stopping, proto};
+use super::{Fault, Stopping, proto, resets::is_reset};
 use crate::{
     booth::{Booth, Lease},
     excerpt::excerpt,
@@ -42,12 +42,25 @@ pub(super) async fn serve(booth: Arc<Booth>, stopping: Stopping, mut inbound: St
 /// Signals that are passed on before anybody looks for frames again.
 const SIGNALS_AT_ONCE: usize = 64;
 
+/// Whether the host, which is gone, has reset its stream. What it has said before that is not taken any more.
+fn ends_with_reset(inbound: &mut Streaming<proto::RunRequest>) -> bool {
+    loop {
+        match inbound.message().now_or_never() {
+            Some(Ok(Some(_))) => {}
+            Some(Err(status)) => return is_reset(&status),
+            Some(Ok(None)) | None => return false,
+        }
+    }
+}
+
 /// An open run and its stream.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of how a stream ends")]
 struct Session {
     lease: Lease,
     run: Arc<Run>,
     host: Arc<Host>,
+    /// The number of this way to the host.
+    way: u64,
     replies: Replies,
     stopping: Stopping,
     batch: Phase,
@@ -104,12 +117,13 @@ impl Session {
                 1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await?,
                 // Watched to the end: a host may half-close, and go away before its last call is over.
                 () = &mut gone, if !self.gone => {
-                    let is_reset = !self.half_closed && matches!(inbound.message().now_or_never(), Some(Ok(None)));
+                    let is_reset = !self.half_closed && ends_with_reset(&mut inbound);
                     self.lost(is_reset);
                 }
                 frame = inbound.message(), if !self.half_closed => match frame {
                     Ok(Some(frame)) => self.take(frame).await?,
                     Ok(None) => self.half_close(),
+                    Err(status) if is_reset(&status) => self.lost(true),
                     Err(status) => {
                         self.unreadable = Some(Fault::Unreadable(status.message().to_owned()));
                         self.lost(false);
@@ -127,7 +141,7 @@ impl Session {
         };
         // A run whose host is lost while the booth drains finishes what runs, too.
         if self.leaves || !(self.run_ended || self.draining) {
-            self.host.go_away();
+            self.host.go_away(self.way);
             self.lease.wait();
         }
         ended
@@ -158,9 +172,12 @@ impl Session {
     /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that a host that reads slowly
     /// holds up no time-out.
     fn start(&mut self, feed: Feed) {
+        let host = Arc::clone(&self.host);
+        if !host.begin(self.way, &feed.id) {
+            return;
+        }
         debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
         self.batches += 1;
-        let host = Arc::clone(&self.host);
         let running = self.run.batch(feed, Arc::<Host>::clone(&host));
         let ended = AssertUnwindSafe(running).catch_unwind();
         let mut running = async move {
@@ -180,7 +197,7 @@ impl Session {
     fn half_close(&mut self) {
         self.half_closed = true;
         self.end();
-        self.host.close();
+        self.host.close(self.way);
     }
 
     /// No new batch; one that was still coming ends here.
@@ -213,7 +230,9 @@ impl Session {
             return self.end();
         }
         self.leaves = true;
-        self.host.go_away();
+        if !self.host.go_away(self.way) {
+            return;
+        }
         if is_reset {
             self.run.cancel_running();
         }

@@ -144,17 +144,17 @@ impl Ongoing {
     }
 
     async fn judge(&mut self, call: Arc<ToolCall>) {
-        if let Some(result) = self.recorded(&call) {
+        let earlier = self.earlier(&call);
+        let call = if let Some(earlier) = &earlier { self.with_id_of(call, earlier) } else { call };
+        if let Some(result) = earlier.and_then(|earlier| record::answer(&earlier, Arc::clone(&call))) {
+            // The next call under its id is still kin to it.
+            self.kinship(&call);
             return self.calls.settle(self.delivery.deliver(result));
         }
         if let Some(refusal) = self.forbidden(&call) {
             return self.settle(CallResult::refused(call, Trace::default(), refusal));
         }
-        let scope = self.run.scope();
-        let is_same_tool = |one: &str, other: &str| {
-            one == other || scope.tool(one).zip(scope.tool(other)).is_some_and(|(one, other)| one.name == other.name)
-        };
-        match self.seen.judge(&call, is_same_tool) {
+        match self.kinship(&call) {
             Kinship::New => {}
             Kinship::Same(first) => return self.replay(call, first),
             Kinship::Clash => {
@@ -163,6 +163,7 @@ impl Ongoing {
                 return self.settle(CallResult::refused(call, Trace::default(), refusal));
             }
         }
+        let scope = self.run.scope();
         let tool = scope.tool(&call.name);
         self.sequential |= tool.as_ref().is_some_and(|tool| tool.mode == Mode::Sequential);
         if self.sequential {
@@ -191,6 +192,14 @@ impl Ongoing {
         }
     }
 
+    /// What the call is to those before it. Several names may mean one tool.
+    fn kinship(&mut self, call: &Arc<ToolCall>) -> Kinship {
+        let scope = self.run.scope();
+        self.seen.judge(call, |one, other| {
+            one == other || scope.tool(one).zip(scope.tool(other)).is_some_and(|(one, other)| one.name == other.name)
+        })
+    }
+
     /// The index is the position, whatever the host said.
     fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
         self.ids.insert(Arc::clone(&call.id));
@@ -199,13 +208,6 @@ impl Ongoing {
             current.taken.push(Arc::clone(&call));
         }
         call
-    }
-
-    /// The recorded answer to a call that is sent again.
-    fn recorded(&mut self, call: &Arc<ToolCall>) -> Option<CallResult> {
-        let earlier = self.earlier(call)?;
-        let call = self.with_id(Arc::clone(call));
-        record::answer(&earlier, call)
     }
 
     /// What was recorded of the call at this place.
@@ -224,6 +226,15 @@ impl Ongoing {
             id = format!("{id}x").into();
         }
         Arc::new(ToolCall { id, ..(*call).clone() })
+    }
+
+    /// A call that is sent again keeps the id that it was given: its host has heard it.
+    fn with_id_of(&mut self, call: Arc<ToolCall>, earlier: &CallResult) -> Arc<ToolCall> {
+        let id = &earlier.call.id;
+        if is_blank_id(&call.id) && self.ids.insert(Arc::clone(id)) {
+            return Arc::new(ToolCall { id: Arc::clone(id), ..(*call).clone() });
+        }
+        self.with_id(call)
     }
 
     /// Starts an admitted call.

@@ -147,9 +147,10 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     };
     let (key, first) = asked(&mut heard).await;
     assert_eq!(first, Asked::First);
-    host.go_away();
+    assert!(host.begin(0, &"b1".into()) && host.go_away(0));
     let mut back = host.come_back();
-    assert!(!back.hears_end);
+    assert_eq!((back.batch.as_deref(), back.way), (Some("b1"), 1));
+    assert!(!host.go_away(0) && !host.begin(0, &"b2".into()), "who came over an earlier way has no say any more");
     assert_eq!(asked(&mut back.heard).await, (key, Asked::Again));
     host.outcome(("b1", 0), None, Ok(ToolOutput::text("done"))).unwrap();
     assert_eq!(running.await.unwrap().results[0].text(), "done");

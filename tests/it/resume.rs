@@ -195,6 +195,40 @@ async fn what_was_cancelled_before_it_ran_can_be_sent_again_and_runs_then() {
 }
 
 #[tokio::test]
+async fn b5_the_same_id_twice_is_one_call_and_an_assigned_id_stays_when_the_batch_is_sent_again() {
+    let stand = Stand::with(TOOLS).await;
+    let (mut stream, line) = stand.open_on_line(kept("r", OnDisconnect::Cancel)).await;
+    let calls = vec![call("a", "ask", "{}"), call("a", "ask", "{}"), call("", "echo", "{}"), call("a", "echo", "{}")];
+    let sequential =
+        Say::Batch(Batch { calls: calls.clone(), mode: proto::ExecutionMode::Sequential.into(), ..Batch::default() });
+    stream.say_of("b1", sequential.clone());
+    stream.asked().await;
+    left(&stand, line, "r").await;
+    state(&stand, "r", |state| state.running_batch_id.is_empty()).await;
+    let mut stream = stand.open(again("r")).await;
+    let (mut first, _) = stream.rest().await;
+    first.sort_by_key(|result| result.index);
+    let told: Vec<_> = first.iter().map(|result| (result.call_id.as_str(), code(result), result.executed)).collect();
+    let cancelled = ErrorCode::Cancelled;
+    assert_eq!(
+        told,
+        [("a", cancelled, true), ("a", cancelled, false), ("b1-2", cancelled, false), ("a", cancelled, false)]
+    );
+    for turn in 0..2 {
+        stream.say_of("b1", sequential.clone());
+        // Nobody is asked: the first may have had its effect, and the second is the same call.
+        let (mut results, _) = stream.rest().await;
+        results.sort_by_key(|result| result.index);
+        let told: Vec<_> =
+            results.iter().map(|result| (result.call_id.as_str(), code(result), result.executed)).collect();
+        let (none, duplicate) = (ErrorCode::Unspecified, ErrorCode::DuplicateCallId);
+        let expected =
+            [("a", cancelled, false), ("a", cancelled, false), ("b1-2", none, turn == 0), ("a", duplicate, false)];
+        assert_eq!(told, expected);
+    }
+}
+
+#[tokio::test]
 async fn of_a_batch_in_pieces_that_was_cut_nothing_ran_and_it_is_sent_again_as_a_new_one() {
     let stand = Stand::with(TOOLS).await;
     let (mut stream, line) = stand.open_on_line(kept("r", OnDisconnect::Keep)).await;

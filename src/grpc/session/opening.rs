@@ -74,11 +74,8 @@ fn new_run(booth: &Booth, stopping: &Stopping, open: proto::Open, replies: Repli
 fn resumed(booth: &Booth, stopping: &Stopping, open: &proto::Open, replies: Replies) -> Result<Opened, Fault> {
     let lease = booth.runs.resume(&open.run_id, true)?;
     let host = lease.host().map(Arc::clone).ok_or(Fault::Lost)?;
-    // Asked for first: a batch that ends from here on is heard of by this stream.
-    let running = lease.run().running().map(|running| running.batch);
-    let ComeBack { heard, hears_end } = host.come_back();
-    let batch = running.or_else(|| lease.run().last_batch().filter(|_| hears_end));
-    let mut session = session(lease, host, stopping, replies);
+    let ComeBack { heard, batch, way } = host.come_back();
+    let mut session = Session { way, ..session(lease, host, stopping, replies) };
     let answer = proto::Opened {
         resumed: true,
         running_batch_id: batch.as_deref().unwrap_or_default().to_owned(),
@@ -94,6 +91,7 @@ fn session(lease: Lease, host: Arc<Host>, stopping: &Stopping, replies: Replies)
         run: Arc::clone(lease.run()),
         lease,
         host,
+        way: 0,
         replies,
         stopping: stopping.clone(),
         batch: Phase::Idle,
