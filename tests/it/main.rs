@@ -40,6 +40,7 @@ mod serve;
 mod state;
 mod stubborn;
 mod submissions;
+mod survival;
 mod texts;
 mod unary;
 mod wire_faults;

@@ -32,8 +32,13 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Self {
+        Self::at(folder, "booth.sock", arguments)
+    }
+
+    /// The same, on this socket.
+    pub(crate) fn at(folder: &Folder, socket: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolbooth"))
-            .args(["serve", "--tcp", "127.0.0.1:0", "--socket", "booth.sock"])
+            .args(["serve", "--tcp", "127.0.0.1:0", "--socket", socket])
             .args(arguments)
             .current_dir(folder.path(""))
             .env_remove("TOOLBOOTH_POSTGRES")
@@ -42,7 +47,7 @@ impl Served {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next().unwrap().unwrap(), "listening on unix://booth.sock");
+        assert_eq!(lines.next().unwrap().unwrap(), format!("listening on unix://{socket}"));
         let tcp = lines.next().unwrap().unwrap().strip_prefix("listening on ").unwrap().to_owned();
         Self { child, lines, tcp }
     }
