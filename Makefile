@@ -26,7 +26,7 @@ BENCH_NODE := $(TOOLS)/bench-node
 DIFFERENTIAL := $(TOOLS)/differential
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ends deploy-check bench differential fuzz nightly image pod setup rust h2load postgres
+.PHONY: help demo test check ends soak deploy-check bench differential fuzz nightly image pod setup rust h2load postgres
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,18 @@ ends: rust $(ENDS) h2load ## Play runs with plain Python and Node clients, and a
 	cargo build --bin toolbooth
 	$(WITH_BOOTH) $(PYTHON)/.venv/bin/python -B -m pytest $(PYTHON)
 	$(WITH_BOOTH) npm --prefix $(NODE) test --silent
+
+# The seed decides what happens; without one, the soak takes a random one and prints it. SOAK_FLAGS=--state keeps the booth's state
+# in files.
+SOAK_SECONDS := 600
+SOAK_RUNS := 50
+SOAK_SEED :=
+SOAK_FLAGS :=
+
+soak: rust $(ENDS) ## Play 50 runs at once over lines that stall and break, for SOAK_SECONDS (600), and keep books on every call.
+	cargo build --bin toolbooth
+	$(WITH_BOOTH) PYTHONPATH=$(PYTHON):$(PYTHON)/generated $(PYTHON)/.venv/bin/python -B -m soak \
+	--seed '$(SOAK_SEED)' --seconds $(SOAK_SECONDS) --runs $(SOAK_RUNS) $(SOAK_FLAGS)
 
 bench: rust $(BENCH_PYTHON)/ready $(BENCH_NODE)/ready ## Measure: one table of ratios, beside the goals (wants python3, node and a quiet machine).
 	cargo bench --bench ratios

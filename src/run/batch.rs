@@ -315,7 +315,7 @@ impl Ongoing {
         let served = |name: &str| scope.tool(name).filter(can_be_called).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
-        self.run.keep_record(&self.delivery.place.batch, &results);
+        self.run.keep_record(&self.delivery.place.batch, self.earlier.as_deref(), &results);
         let outcome = Arc::new(BatchOutcome { results, verdict, warnings });
         drop(self.outcome.send_replace(Some(Arc::clone(&outcome))));
         outcome

@@ -99,18 +99,23 @@ impl Run {
         records.find(batch).map(|recorded| Arc::clone(&recorded.results))
     }
 
-    /// A batch is over. What was recorded of it before stands.
-    pub(super) fn keep_record(&self, batch: &Arc<str>, results: &[Arc<CallResult>]) {
+    /// A batch is over. What was recorded of it before stands, however old it has grown while the batch was sent again.
+    pub(super) fn keep_record(
+        &self,
+        batch: &Arc<str>,
+        earlier: Option<&[Arc<CallResult>]>,
+        results: &[Arc<CallResult>],
+    ) {
         let grace = self.options.keep.grace;
         if grace.is_zero() {
             return;
         }
         let mut records = lock(&self.records);
         records.expire(grace);
-        let earlier = records.take(batch);
-        let earlier = earlier.iter().flat_map(|earlier| earlier.results.iter());
+        // Its room is free again.
+        drop(records.take(batch));
         // An answer that was given again must not take the place of the original.
-        let mut merged: Vec<Arc<CallResult>> = earlier.cloned().collect();
+        let mut merged: Vec<Arc<CallResult>> = earlier.unwrap_or_default().to_vec();
         for (index, result) in results.iter().enumerate() {
             match merged.get_mut(index) {
                 Some(kept) if !says_nothing(kept) => {}

@@ -37,14 +37,16 @@ fn opened(booth: &Booth, id: &str, calls_go_on: bool) -> (Lease, mpsc::Unbounded
 }
 
 fn feed(id: &str, tool: &str, arguments: &str) -> Feed {
-    let call = ToolCall {
-        index: 0,
-        id: "a".into(),
-        name: tool.into(),
-        arguments: arguments.as_bytes().to_vec().into(),
-        idempotency_key: None,
-    };
-    Feed::from(Batch { id: id.into(), calls: vec![call], finish: Finish::Complete, mode: None })
+    feed_of(id, vec![call("a", tool, arguments)])
+}
+
+fn feed_of(id: &str, calls: Vec<ToolCall>) -> Feed {
+    Feed::from(Batch { id: id.into(), calls, finish: Finish::Complete, mode: None })
+}
+
+fn call(id: &str, tool: &str, arguments: &str) -> ToolCall {
+    let arguments = arguments.as_bytes().to_vec().into();
+    ToolCall { index: 0, id: id.into(), name: tool.into(), arguments, idempotency_key: None }
 }
 
 /// Starts a batch whose one call the host executes.
@@ -139,6 +141,7 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     let booth = booth(TOOLS);
     let (lease, mut heard) = opened(&booth, "r", true);
     let host = Arc::clone(lease.host().unwrap());
+    assert!(host.begin(0, &"b1".into()));
     let running = asking(&lease, "b1");
     let asked = async |heard: &mut mpsc::UnboundedReceiver<Signal>| loop {
         if let Signal::Execute(execution, asked) = heard.recv().await.unwrap() {
@@ -147,10 +150,9 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     };
     let (key, first) = asked(&mut heard).await;
     assert_eq!(first, Asked::First);
-    assert!(host.begin(0, &"b1".into()) && host.go_away(0));
+    assert!(host.go_away(0));
     let mut back = host.come_back();
-    assert_eq!((back.batch.as_deref(), back.way), (Some("b1"), 1));
-    assert!(!host.go_away(0) && !host.begin(0, &"b2".into()), "who came over an earlier way has no say any more");
+    assert_eq!(back.batch.as_deref(), Some("b1"));
     assert_eq!(asked(&mut back.heard).await, (key, Asked::Again));
     host.outcome(("b1", 0), None, Ok(ToolOutput::text("done"))).unwrap();
     assert_eq!(running.await.unwrap().results[0].text(), "done");
@@ -197,4 +199,29 @@ async fn records_are_kept_for_the_grace_and_the_newest_as_long_as_its_run() {
     tokio::time::sleep(MOMENT).await;
     assert_eq!(["b1", "b2"].map(|id| lease.run().knows(id)), [Known::Forgotten, Known::Recorded]);
     assert_eq!(lease.run().last_batch().as_deref(), Some("b2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b5_a_record_that_grows_old_while_its_batch_is_sent_again_stands() {
+    let booth = booth(TOOLS);
+    let (lease, _heard) = opened(&booth, "r", true);
+    let host = Arc::clone(lease.host().unwrap());
+    let send = || {
+        let calls = vec![call("a", "ask", "{}"), call("b", "ask", "{}")];
+        tokio::spawn(lease.run().batch(feed_of("b1", calls), Arc::<Host>::clone(&host)))
+    };
+    let first = asking(&lease, "b1");
+    tokio::task::yield_now().await;
+    lease.run().cancel_in_batch("b1", None);
+    let first = first.await.unwrap();
+    assert_eq!((code(&first), first.results[0].executed), (Some(Code::Cancelled), true));
+    echoed(lease.run(), "b2", 1).await;
+    tokio::time::sleep(ALMOST).await;
+    let again = send();
+    tokio::time::sleep(2 * MOMENT).await;
+    host.outcome(("b1", 1), None, Ok(ToolOutput::text("done"))).unwrap();
+    assert_eq!(again.await.unwrap().results[1].text(), "done");
+    let once_more = tokio::time::timeout(MOMENT, send()).await.expect("nobody is asked").unwrap();
+    let told: Vec<_> = once_more.results.iter().map(|result| (result.replayed, result.is_error)).collect();
+    assert_eq!(told, [(true, true), (true, false)]);
 }

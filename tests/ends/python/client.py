@@ -85,9 +85,9 @@ class Run(ABC):
                 asked.append(frame)
         return asked
 
-    def play(self, calls: list[ToolCall], tools: dict[str, Callable[..., str]] | None = None) -> Played:
+    def play(self, calls: list[ToolCall], tools: dict[str, Callable[..., str]] | None = None, batch_id: str = "") -> Played:
         """Plays a batch to its end. `tools` are the host's own functions."""
-        self.say(batch=Batch(calls=calls))
+        self.say(batch_id=batch_id, batch=Batch(calls=calls))
         return self.rest(tools)
 
     def rest(self, tools: dict[str, Callable[..., str]] | None = None) -> Played:

@@ -129,7 +129,7 @@ def test_reflection_describes_the_services(target: str):
         reflection = ProtoReflectionDescriptorDatabase(channel)
         assert {SERVICE, "toolbooth.v1.ToolCatalogService", "grpc.health.v1.Health"} <= set(reflection.get_services())
         service = DescriptorPool(reflection).FindServiceByName(SERVICE)
-    assert [method.name for method in service.methods] == ["Run", "ExecuteBatch", "Validate", "ConcludeBatch"]
+    assert [method.name for method in service.methods] == ["Run", "ExecuteBatch", "Validate", "GetRun", "ConcludeBatch"]
 
 
 def test_the_example_plays_a_run_as_it_stands(target: str):

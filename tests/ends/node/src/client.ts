@@ -59,6 +59,8 @@ export class Run {
   constructor(client: ToolExecutionServiceClient) {
     this.stream = client.run(deadline());
     this.status = once(this.stream, "status") as Promise<grpc.StatusObject[]>;
+    // Whoever reads hears of an error.
+    this.status.catch(() => {});
     this.frames = this.stream[Symbol.asyncIterator]();
   }
 
@@ -97,8 +99,8 @@ export class Run {
   }
 
   /** Plays a batch to its end. */
-  async play(calls: ToolCall[], tools: Tools = {}): Promise<Played> {
-    this.say({ batch: { calls } });
+  async play(calls: ToolCall[], tools: Tools = {}, batchId = ""): Promise<Played> {
+    this.say({ batchId, batch: { calls } });
     return this.rest(tools);
   }
 
