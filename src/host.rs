@@ -92,8 +92,8 @@ struct Link {
 pub struct ComeBack {
     /// What is said to it from now on: first of all the news of the running batch, and what is still asked.
     pub heard: mpsc::UnboundedReceiver<Signal>,
-    /// The news are of a batch that ended while the host was away.
-    pub hears_end: bool,
+    /// The batch that ended while the host was away, if the news are of one.
+    pub ended: Option<Arc<str>>,
 }
 
 /// When the host wants to be asked.
@@ -128,12 +128,14 @@ impl Host {
         for signal in news.chain(questions.into_iter().flatten()) {
             drop(signals.send(signal));
         }
-        let hears_end = link.news.iter().flatten().any(|news| matches!(news, Signal::BatchFinished(_)));
-        if let Some(news) = link.news.as_mut().filter(|_| hears_end) {
+        let ended = link.news.iter().flatten().find_map(|news| {
+            if let Signal::BatchFinished(outcome) = news { Some(Arc::clone(&outcome.batch)) } else { None }
+        });
+        if let Some(news) = link.news.as_mut().filter(|_| ended.is_some()) {
             news.clear();
         }
         link.signals = Some(signals);
-        ComeBack { heard, hears_end }
+        ComeBack { heard, ended }
     }
 
     /// The host is away: nothing is sent, and what it is asked waits for it.
@@ -181,7 +183,9 @@ impl Host {
             match &signal {
                 // Once it was said, a host that has not heard it sends its batch again.
                 Signal::BatchFinished(_) if signals.is_some() => news.clear(),
-                Signal::Finished(_) | Signal::BatchFinished(_) | Signal::BatchLost => news.push(signal.clone()),
+                // Nothing of it is recorded, and its id is not taken again.
+                Signal::BatchLost => news.clear(),
+                Signal::Finished(_) | Signal::BatchFinished(_) => news.push(signal.clone()),
                 Signal::Started { .. }
                 | Signal::Progress(..)
                 | Signal::Execute(..)

@@ -1,5 +1,7 @@
 //! Runs that are held, in process and in paused time: who leads them, how long they wait, and what is recorded meanwhile.
 
+mod leading;
+
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc, time::Instant};
@@ -36,15 +38,19 @@ fn opened(booth: &Booth, id: &str, calls_go_on: bool) -> (Lease, mpsc::Unbounded
     (booth.open(request).unwrap().lease, heard)
 }
 
-fn feed(id: &str, tool: &str, arguments: &str) -> Feed {
-    let call = ToolCall {
+fn call(tool: &str, arguments: &str) -> ToolCall {
+    ToolCall {
         index: 0,
         id: "a".into(),
         name: tool.into(),
         arguments: arguments.as_bytes().to_vec().into(),
         idempotency_key: None,
-    };
-    Feed::from(Batch { id: id.into(), calls: vec![call], finish: Finish::Complete, mode: None })
+    }
+}
+
+fn feed(id: &str, tool: &str, arguments: &str) -> Feed {
+    let calls = vec![call(tool, arguments)];
+    Feed::from(Batch { id: id.into(), calls, finish: Finish::Complete, mode: None })
 }
 
 /// Starts a batch whose one call the host executes.
@@ -149,7 +155,7 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     assert_eq!(first, Asked::First);
     host.go_away();
     let mut back = host.come_back();
-    assert!(!back.hears_end);
+    assert_eq!(back.ended, None);
     assert_eq!(asked(&mut back.heard).await, (key, Asked::Again));
     host.outcome(("b1", 0), None, Ok(ToolOutput::text("done"))).unwrap();
     assert_eq!(running.await.unwrap().results[0].text(), "done");

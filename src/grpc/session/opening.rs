@@ -74,10 +74,10 @@ fn new_run(booth: &Booth, stopping: &Stopping, open: proto::Open, replies: Repli
 fn resumed(booth: &Booth, stopping: &Stopping, open: &proto::Open, replies: Replies) -> Result<Opened, Fault> {
     let lease = booth.runs.resume(&open.run_id, true)?;
     let host = lease.host().map(Arc::clone).ok_or(Fault::Lost)?;
-    // Asked for first: a batch that ends from here on is heard of by this stream.
-    let running = lease.run().running().map(|running| running.batch);
-    let ComeBack { heard, hears_end } = host.come_back();
-    let batch = running.or_else(|| lease.run().last_batch().filter(|_| hears_end));
+    let ComeBack { heard, ended } = host.come_back();
+    // Asked for last: of a batch that runs now, this stream hears the end; one whose end the stream before has taken with it is
+    // sent again.
+    let batch = ended.or_else(|| lease.run().running().map(|running| running.batch));
     let mut session = session(lease, host, stopping, replies);
     let answer = proto::Opened {
         resumed: true,
