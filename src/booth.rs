@@ -17,7 +17,7 @@ use crate::{
     tools::{Catalog, ContractReport, LoadOptions, Loaded, Profile, load_document},
 };
 
-pub use runs::{CannotResume, HeldRun, Lease, RunInUse, Runs};
+pub use runs::{CannotResume, HeldRun, Lease, NotBegun, RunInUse, Runs};
 
 /// What the runs of a booth share.
 #[derive(Debug)]

@@ -58,23 +58,6 @@ pub enum Signal {
     JudgeAfter(HookCall, Box<CallResult>),
 }
 
-impl Signal {
-    /// Whether nothing else comes of the batch.
-    fn is_end(&self) -> bool {
-        matches!(self, Self::BatchFinished(_) | Self::BatchLost)
-    }
-}
-
-impl Link {
-    /// The host knows the end of the batch, or can ask for it.
-    fn forget_batch(&mut self) {
-        self.batch = None;
-        if let Some(news) = &mut self.news {
-            news.clear();
-        }
-    }
-}
-
 /// Whether the host was asked before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
@@ -102,10 +85,6 @@ struct Link {
     signals: Option<mpsc::UnboundedSender<Signal>>,
     /// News of the running batch, kept for a host that may come back.
     news: Option<Vec<Signal>>,
-    /// The batch whose end was not said yet.
-    batch: Option<Arc<str>>,
-    /// Counts the ways to the host: who came over an earlier one has no say any more.
-    way: u64,
 }
 
 /// What a host hears that has come back.
@@ -113,10 +92,8 @@ struct Link {
 pub struct ComeBack {
     /// What is said to it from now on: first of all the news of the running batch, and what is still asked.
     pub heard: mpsc::UnboundedReceiver<Signal>,
-    /// The batch that they are of: it runs, or it ended while the host was away.
-    pub batch: Option<Arc<str>>,
-    /// The number of the way over which it has come; the first is 0.
-    pub way: u64,
+    /// The batch that ended while the host was away, if the news are of one.
+    pub ended: Option<Arc<str>>,
 }
 
 /// When the host wants to be asked.
@@ -138,7 +115,7 @@ impl Host {
     pub fn new(asks: Asks, may_come_back: bool) -> (Arc<Self>, mpsc::UnboundedReceiver<Signal>) {
         let (signals, heard) = mpsc::unbounded_channel();
         let (outcomes, decisions, overrides) = (Waiting::default(), Waiting::default(), Waiting::default());
-        let link = Mutex::new(Link { signals: Some(signals), news: may_come_back.then(Vec::new), batch: None, way: 0 });
+        let link = Mutex::new(Link { signals: Some(signals), news: may_come_back.then(Vec::new) });
         (Arc::new(Self { link, outcomes, decisions, overrides, asks }), heard)
     }
 
@@ -151,35 +128,19 @@ impl Host {
         for signal in news.chain(questions.into_iter().flatten()) {
             drop(signals.send(signal));
         }
-        let batch = link.batch.clone();
-        if link.news.iter().flatten().any(Signal::is_end) {
-            link.forget_batch();
+        let ended = link.news.iter().flatten().find_map(|news| {
+            if let Signal::BatchFinished(outcome) = news { Some(Arc::clone(&outcome.batch)) } else { None }
+        });
+        if let Some(news) = link.news.as_mut().filter(|_| ended.is_some()) {
+            news.clear();
         }
         link.signals = Some(signals);
-        link.way += 1;
-        ComeBack { heard, batch, way: link.way }
+        ComeBack { heard, ended }
     }
 
-    /// A batch begins: from here on to its end, the host hears of it. Nothing begins that came over an earlier way: the host has
-    /// been told what runs, and sends again what does not.
-    pub fn begin(&self, way: u64, batch: &Arc<str>) -> bool {
-        let mut link = self.link();
-        let is_current = link.way == way;
-        if is_current {
-            link.batch = Some(Arc::clone(batch));
-        }
-        is_current
-    }
-
-    /// The host is away: nothing is sent, and what it is asked waits for it. Says whether it is: it may have come back already over
-    /// another way.
-    pub fn go_away(&self, way: u64) -> bool {
-        let mut link = self.link();
-        let is_current = link.way == way;
-        if is_current {
-            link.signals = None;
-        }
-        is_current
+    /// The host is away: nothing is sent, and what it is asked waits for it.
+    pub fn go_away(&self) {
+        self.link().signals = None;
     }
 
     /// The host's answer to an execution. `call_id` is checked if it is given.
@@ -208,12 +169,7 @@ impl Host {
     }
 
     /// The host has closed its side: no answer can come any more, to no question asked or still to be asked.
-    pub fn close(&self, way: u64) {
-        // Held to the end, so that a host that comes back meanwhile finds its questions open.
-        let link = self.link();
-        if link.way != way {
-            return;
-        }
+    pub fn close(&self) {
         self.outcomes.close(|| Err(ExecutorError::Failed(CLOSED.to_owned())));
         self.decisions.close(|| Err(HookError(CLOSED.to_owned())));
         self.overrides.close(|| Err(HookError(CLOSED.to_owned())));
@@ -222,12 +178,14 @@ impl Host {
     /// Says something to the host.
     pub fn tell(&self, signal: Signal) {
         let mut link = self.link();
-        if signal.is_end() && link.signals.is_some() {
-            // Once it was said, a host that has not heard it sends its batch again.
-            link.forget_batch();
-        } else if let Some(news) = &mut link.news {
+        let Link { signals, news } = &mut *link;
+        if let Some(news) = news {
             match &signal {
-                Signal::Finished(_) | Signal::BatchFinished(_) | Signal::BatchLost => news.push(signal.clone()),
+                // Once it was said, a host that has not heard it sends its batch again.
+                Signal::BatchFinished(_) if signals.is_some() => news.clear(),
+                // Nothing of it is recorded, and its id is not taken again.
+                Signal::BatchLost => news.clear(),
+                Signal::Finished(_) | Signal::BatchFinished(_) => news.push(signal.clone()),
                 Signal::Started { .. }
                 | Signal::Progress(..)
                 | Signal::Execute(..)
@@ -237,7 +195,7 @@ impl Host {
             }
         }
         // Without a way there is nobody to tell.
-        if let Some(signals) = &link.signals {
+        if let Some(signals) = signals {
             drop(signals.send(signal));
         }
     }
@@ -325,48 +283,5 @@ impl Hook for Host {
         let question = self.ask(&self.overrides, place, None, judge);
         let Some(question) = question else { return Err(HookError(CLOSED.to_owned())) };
         self.judged(question.answer()).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::FutureExt as _;
-
-    use super::*;
-
-    fn host() -> (Arc<Host>, mpsc::UnboundedReceiver<Signal>) {
-        Host::new(Asks { before: true, after: false, timeout: Duration::from_secs(1) }, true)
-    }
-
-    #[test]
-    fn b8_a_host_that_comes_back_is_told_the_batch_whose_end_was_not_said() {
-        let (host, _first) = host();
-        let id = Arc::from("b1");
-        assert_eq!(host.come_back().batch, None);
-        assert!(host.begin(1, &id));
-        let ComeBack { batch, way, heard: _second } = host.come_back();
-        assert_eq!(batch, Some(Arc::clone(&id)), "it runs");
-        assert!(host.go_away(way));
-        host.tell(Signal::BatchLost);
-        let ComeBack { batch, mut heard, .. } = host.come_back();
-        assert_eq!(batch, Some(id), "it ended while the host was away");
-        assert!(matches!(heard.try_recv(), Ok(Signal::BatchLost)));
-        assert_eq!(host.come_back().batch, None, "its end was said");
-    }
-
-    #[test]
-    fn b8_whoever_came_over_an_earlier_way_has_no_say_any_more() {
-        let (host, _first) = host();
-        let ComeBack { way, mut heard, .. } = host.come_back();
-        let id = Arc::from("b1");
-        assert!(!host.begin(0, &id), "nothing begins");
-        assert!(!host.go_away(0), "nobody goes away");
-        host.close(0);
-        assert!(host.begin(way, &id));
-        let question = host.decisions.question((&id, 0), None, None).unwrap();
-        host.close(0);
-        assert!(question.answer().now_or_never().is_none(), "nothing is closed");
-        host.tell(Signal::BatchLost);
-        assert!(matches!(heard.try_recv(), Ok(Signal::BatchLost)), "it is still told");
     }
 }

@@ -126,6 +126,8 @@ struct Current {
     calls: AHashMap<u32, CancellationToken>,
     /// The calls that were taken so far.
     taken: Vec<Arc<ToolCall>>,
+    /// How many they will be; `None` while it is still coming.
+    expected: Option<usize>,
     /// What it will have brought.
     outcome: watch::Receiver<Option<Arc<BatchOutcome>>>,
 }
@@ -137,11 +139,15 @@ pub struct Running {
     pub batch: Arc<str>,
     /// Its calls so far.
     pub calls: Vec<Arc<ToolCall>>,
+    /// How many they will be; `None` while it is still coming.
+    pub expected: Option<usize>,
 }
 
 /// What a batch brought.
 #[derive(Debug)]
 pub struct BatchOutcome {
+    /// Its id.
+    pub batch: Arc<str>,
     /// One result for each call, in call order.
     pub results: Vec<Arc<CallResult>>,
     /// What it means for the run.
@@ -236,7 +242,11 @@ impl Run {
     /// The batch that is running.
     pub fn running(&self) -> Option<Running> {
         let current = lock(&self.current);
-        current.as_ref().map(|current| Running { batch: Arc::clone(&current.batch), calls: current.taken.clone() })
+        current.as_ref().map(|current| Running {
+            batch: Arc::clone(&current.batch),
+            calls: current.taken.clone(),
+            expected: current.expected,
+        })
     }
 
     /// Waits for the end of the running batch, if it is this one; `None`: it is not, or the booth failed on it.

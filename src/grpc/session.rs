@@ -59,8 +59,6 @@ struct Session {
     lease: Lease,
     run: Arc<Run>,
     host: Arc<Host>,
-    /// The number of this way to the host.
-    way: u64,
     replies: Replies,
     stopping: Stopping,
     batch: Phase,
@@ -112,6 +110,7 @@ impl Session {
                 biased;
                 () = &mut taken_over => {
                     info!(run = ?self.run.id(), "another stream has taken over the run");
+                    self.cut();
                     return Err(Fault::TakenOver(Arc::clone(self.run.id())));
                 }
                 1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await?,
@@ -141,7 +140,6 @@ impl Session {
         };
         // A run whose host is lost while the booth drains finishes what runs, too.
         if self.leaves || !(self.run_ended || self.draining) {
-            self.host.go_away(self.way);
             self.lease.wait();
         }
         ended
@@ -172,13 +170,11 @@ impl Session {
     /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that a host that reads slowly
     /// holds up no time-out.
     fn start(&mut self, feed: Feed) {
-        let host = Arc::clone(&self.host);
-        if !host.begin(self.way, &feed.id) {
-            return;
-        }
-        debug!(run = ?self.run.id(), batch = ?feed.id, "batch started");
+        let (host, id) = (Arc::clone(&self.host), Arc::clone(&feed.id));
+        // Another stream has taken over the run: this one is told next.
+        let Ok(running) = self.lease.begin(feed, Arc::<Host>::clone(&host)) else { return };
+        debug!(run = ?self.run.id(), batch = ?id, "batch started");
         self.batches += 1;
-        let running = self.run.batch(feed, Arc::<Host>::clone(&host));
         let ended = AssertUnwindSafe(running).catch_unwind();
         let mut running = async move {
             host.tell(match ended.await {
@@ -197,7 +193,7 @@ impl Session {
     fn half_close(&mut self) {
         self.half_closed = true;
         self.end();
-        self.host.close(self.way);
+        self.lease.while_leading(|| self.host.close());
     }
 
     /// No new batch; one that was still coming ends here.
@@ -225,18 +221,23 @@ impl Session {
         self.gone = true;
         self.half_closed = true;
         info!(run = ?self.run.id(), is_reset, "the host is gone or not understood");
-        if self.run.keep().grace.is_zero() {
+        if self.run_ended || self.run.keep().grace.is_zero() {
             self.run.cancel();
             return self.end();
         }
         self.leaves = true;
-        if !self.host.go_away(self.way) {
-            return;
-        }
-        if is_reset {
-            self.run.cancel_running();
-        }
-        // Of a batch in pieces, what was to run only when it is complete never began: it can be sent again.
+        self.lease.while_leading(|| {
+            self.host.go_away();
+            if is_reset {
+                self.run.cancel_running();
+            }
+        });
+        self.cut();
+    }
+
+    /// Nothing more comes over this stream of a batch in pieces. What was to run only when it is complete never began: it can be
+    /// sent again.
+    fn cut(&mut self) {
         if let Some(assembly) = self.take_assembly().filter(Assembly::is_eager) {
             self.complete(assembly, crate::call::Finish::CutOff);
         }

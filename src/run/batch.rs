@@ -89,6 +89,7 @@ impl Ongoing {
             cancel: cancel.clone(),
             calls: AHashMap::new(),
             taken: Vec::new(),
+            expected: feed.whole.as_ref().map(|whole| whole.tools.len()),
             outcome: told,
         });
         let earlier = run.begin_record(&feed.id);
@@ -117,13 +118,17 @@ impl Ongoing {
     async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
         let mut warnings = Vec::new();
         // A cancelled batch is taken to its end too: whoever cancels ends the feed, and every call of it gets its result.
-        // A feed without an end was lost with its stream.
-        while let Some(next) = self.calls.beside(feed.next()).await {
-            match next {
-                Fed::Call(call) => self.take(call).await,
-                Fed::Unfinished(call) => self.refuse(call, Code::Truncated, None),
-                Fed::Overloaded(call, reason) => self.refuse(call, Code::Overloaded, Some(reason)),
-                Fed::End(finish) => {
+        loop {
+            match self.calls.beside(feed.next()).await {
+                Some(Fed::Call(call)) => self.take(call).await,
+                Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated, None),
+                Some(Fed::Overloaded(call, reason)) => self.refuse(call, Code::Overloaded, Some(reason)),
+                None => {
+                    // The rest was lost with its stream: nobody knows whether it would have agreed to end the run.
+                    self.cut_off = true;
+                    break;
+                }
+                Some(Fed::End(finish)) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
                         let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
@@ -132,6 +137,9 @@ impl Ongoing {
                     break;
                 }
             }
+        }
+        if let Some(current) = &mut *lock(&self.run.current) {
+            current.expected = Some(current.taken.len());
         }
         warnings
     }
@@ -316,7 +324,8 @@ impl Ongoing {
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
         self.run.keep_record(&self.delivery.place.batch, self.earlier.as_deref(), &results);
-        let outcome = Arc::new(BatchOutcome { results, verdict, warnings });
+        let batch = Arc::clone(&self.delivery.place.batch);
+        let outcome = Arc::new(BatchOutcome { batch, results, verdict, warnings });
         drop(self.outcome.send_replace(Some(Arc::clone(&outcome))));
         outcome
     }

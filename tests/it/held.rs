@@ -1,5 +1,7 @@
 //! Runs that are held, in process and in paused time: who leads them, how long they wait, and what is recorded meanwhile.
 
+mod leading;
+
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc, time::Instant};
@@ -141,7 +143,6 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     let booth = booth(TOOLS);
     let (lease, mut heard) = opened(&booth, "r", true);
     let host = Arc::clone(lease.host().unwrap());
-    assert!(host.begin(0, &"b1".into()));
     let running = asking(&lease, "b1");
     let asked = async |heard: &mut mpsc::UnboundedReceiver<Signal>| loop {
         if let Signal::Execute(execution, asked) = heard.recv().await.unwrap() {
@@ -150,9 +151,9 @@ async fn what_is_still_asked_is_asked_once_more_of_a_host_that_has_come_back() {
     };
     let (key, first) = asked(&mut heard).await;
     assert_eq!(first, Asked::First);
-    assert!(host.go_away(0));
+    host.go_away();
     let mut back = host.come_back();
-    assert_eq!(back.batch.as_deref(), Some("b1"));
+    assert_eq!(back.ended, None);
     assert_eq!(asked(&mut back.heard).await, (key, Asked::Again));
     host.outcome(("b1", 0), None, Ok(ToolOutput::text("done"))).unwrap();
     assert_eq!(running.await.unwrap().results[0].text(), "done");

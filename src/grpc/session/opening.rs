@@ -74,8 +74,11 @@ fn new_run(booth: &Booth, stopping: &Stopping, open: proto::Open, replies: Repli
 fn resumed(booth: &Booth, stopping: &Stopping, open: &proto::Open, replies: Replies) -> Result<Opened, Fault> {
     let lease = booth.runs.resume(&open.run_id, true)?;
     let host = lease.host().map(Arc::clone).ok_or(Fault::Lost)?;
-    let ComeBack { heard, batch, way } = host.come_back();
-    let mut session = Session { way, ..session(lease, host, stopping, replies) };
+    let ComeBack { heard, ended } = host.come_back();
+    // Asked for last: of a batch that runs now, this stream hears the end; one whose end the stream before has taken with it is
+    // sent again.
+    let batch = ended.or_else(|| lease.run().running().map(|running| running.batch));
+    let mut session = session(lease, host, stopping, replies);
     let answer = proto::Opened {
         resumed: true,
         running_batch_id: batch.as_deref().unwrap_or_default().to_owned(),
@@ -91,7 +94,6 @@ fn session(lease: Lease, host: Arc<Host>, stopping: &Stopping, replies: Replies)
         run: Arc::clone(lease.run()),
         lease,
         host,
-        way: 0,
         replies,
         stopping: stopping.clone(),
         batch: Phase::Idle,

@@ -58,7 +58,7 @@ fn run(folder: &Folder, tally: &mut Tally, batches: &[Vec<usize>], kill: Option<
     let writing = std::thread::spawn(move || {
         drop(input.write_all(lines.as_bytes()));
         // The end of the input would end it, too.
-        drop(end.recv());
+        let _ended = end.recv();
     });
     let mut answers = BufReader::new(booth.stdout.take().unwrap()).lines();
     let mut take = |answers: &mut dyn Iterator<Item = std::io::Result<String>>| {
