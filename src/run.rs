@@ -126,6 +126,8 @@ struct Current {
     calls: AHashMap<u32, CancellationToken>,
     /// The calls that were taken so far.
     taken: Vec<Arc<ToolCall>>,
+    /// How many they will be; `None` while it is still coming.
+    expected: Option<usize>,
     /// What it will have brought.
     outcome: watch::Receiver<Option<Arc<BatchOutcome>>>,
 }
@@ -137,6 +139,8 @@ pub struct Running {
     pub batch: Arc<str>,
     /// Its calls so far.
     pub calls: Vec<Arc<ToolCall>>,
+    /// How many they will be; `None` while it is still coming.
+    pub expected: Option<usize>,
 }
 
 /// What a batch brought.
@@ -236,7 +240,11 @@ impl Run {
     /// The batch that is running.
     pub fn running(&self) -> Option<Running> {
         let current = lock(&self.current);
-        current.as_ref().map(|current| Running { batch: Arc::clone(&current.batch), calls: current.taken.clone() })
+        current.as_ref().map(|current| Running {
+            batch: Arc::clone(&current.batch),
+            calls: current.taken.clone(),
+            expected: current.expected,
+        })
     }
 
     /// Waits for the end of the running batch, if it is this one; `None`: it is not, or the booth failed on it.
@@ -263,6 +271,11 @@ impl Run {
     /// A batch begins: the limit that lets nothing of it run, if there is one.
     fn begin_turn(&self) -> Option<Limit> {
         self.counters().begin_batch(self.limits(), self.opened.elapsed(), &self.scope().catalog)
+    }
+
+    /// A batch is sent again, which is no other turn: the limit that lets nothing of the run run any more, if there is one.
+    fn ended_by(&self) -> Option<Limit> {
+        self.counters().ended_by(self.limits(), self.opened.elapsed())
     }
 
     /// Cancels the running batch, or one call of it. False if that batch is not running.

@@ -89,13 +89,17 @@ pub async fn serve(booth: Arc<Booth>, serving: Serving, stop: CancellationToken)
     let routes = grpc::routes(&booth, &stopping, transport.max_message_bytes).add_service(health_service);
     let connections = Acceptor::new(listeners, transport.admission()).connections();
     let end = CancellationToken::new();
+    let server = transport
+        .server()
+        .add_routes(with_reflection(routes))
+        .serve_with_incoming_shutdown(connections, end.clone().cancelled_owned());
     // Boxed: the server is by far the largest future of the booth.
-    let server = Box::pin(
-        transport
-            .server()
-            .add_routes(with_reflection(routes))
-            .serve_with_incoming_shutdown(connections, end.clone().cancelled_owned()),
-    );
+    let server = Box::pin(async {
+        server.await?;
+        // Of runs whose hosts are lost, no connection is left.
+        booth.runs.none().await;
+        Ok::<(), transport::Error>(())
+    });
     let diagnostics = async {
         match diagnostics {
             Some(listener) => diagnostics::serve(listener, stop.clone()).await,

@@ -1,18 +1,22 @@
 //! The runs that the booth holds: each has a stream or a request that leads it, or waits for its host to come back.
 //!
-//! The rule of takeover: whoever resumes a run leads it from then on, and the one that led it before is told so and ends. Whoever
-//! opens a run by an id that is held, without resuming it, is refused.
+//! The rule of takeover: a stream that resumes a run leads it from then on, and the one that led it before is told so and ends.
+//! Requests lead their run together, as long as there is one. Whoever opens a run by an id that is held, without resuming it, is
+//! refused.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::{sync::Notify, time::Instant};
-use tokio_util::sync::CancellationToken;
+use tokio::{runtime::Handle, sync::Notify, time::Instant};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::info;
 
-use crate::{host::Host, run::Run};
+use crate::{
+    host::Host,
+    run::{BatchOutcome, Feed, Observer, Run},
+};
 
 /// Runs that wait at once; one more ends instead.
 const MOST_WAITING: usize = 4096;
@@ -38,10 +42,23 @@ struct Held {
 
 #[derive(Debug)]
 enum State {
-    /// It is led; the token tells its leader that another one has taken over.
-    Led(CancellationToken),
-    /// It waits for its host, until then.
-    Waits(Instant),
+    /// It is led by so many; the token tells them that another one has taken over.
+    Led(usize, CancellationToken),
+    /// It waits for its host, until then. Whoever sees to that is told when it does not wait any more.
+    Waits(Instant, #[expect(dead_code, reason = "it works when it is dropped")] DropGuard),
+    /// It is held until its last batch is over, so that nobody opens it once more meanwhile.
+    Ends,
+}
+
+impl State {
+    /// Until when it waits; `None`: it is led.
+    fn waits_until(&self) -> Option<Instant> {
+        match self {
+            Self::Led(..) => None,
+            Self::Waits(until, _) => Some(*until),
+            Self::Ends => Some(Instant::now()),
+        }
+    }
 }
 
 /// A run that is held, as others see it.
@@ -49,7 +66,7 @@ enum State {
 pub struct HeldRun {
     /// The run.
     pub run: Arc<Run>,
-    /// Until when it waits for its host; `None`: it is led.
+    /// Until when it waits for its host; a moment ago: it ends; `None`: it is led.
     pub waits_until: Option<Instant>,
 }
 
@@ -67,6 +84,9 @@ pub enum CannotResume {
     /// It was opened in another way.
     #[error("the run `{0}` was opened by {1}; go on with it there")]
     OpenedOtherwise(Arc<str>, &'static str),
+    /// It keeps nothing for whoever comes back.
+    #[error("the run `{0}` was opened without `resume_grace`: nobody but the one who opened it can go on with it")]
+    WithoutGrace(Arc<str>),
 }
 
 /// Leads a run. Dropping it ends the run: whatever of it still goes on is cancelled.
@@ -77,6 +97,8 @@ pub struct Lease {
     runs: Runs,
     leader: u64,
     taken_over: CancellationToken,
+    /// Dropping it makes the run wait.
+    waits: bool,
 }
 
 impl Runs {
@@ -86,8 +108,9 @@ impl Runs {
         if held.contains_key(run.id()) {
             return Err(RunInUse(Arc::clone(run.id())));
         }
-        let lease = Lease { run, host, runs: self.clone(), leader: 0, taken_over: CancellationToken::new() };
-        let state = State::Led(lease.taken_over.clone());
+        let taken_over = CancellationToken::new();
+        let lease = Lease { run, host, runs: self.clone(), leader: 0, taken_over, waits: false };
+        let state = State::Led(1, lease.taken_over.clone());
         let new = Held { run: Arc::clone(&lease.run), host: lease.host.clone(), leader: 0, state };
         held.insert(Arc::clone(lease.run.id()), new);
         Ok(lease)
@@ -101,22 +124,33 @@ impl Runs {
             let opened_by = if with_host { "`ExecuteBatch`" } else { "a stream" };
             return Err(CannotResume::OpenedOtherwise(id.into(), opened_by));
         }
-        let taken_over = CancellationToken::new();
-        held.leader += 1;
-        if let State::Led(earlier) = std::mem::replace(&mut held.state, State::Led(taken_over.clone())) {
-            earlier.cancel();
+        if held.run.keep().grace.is_zero() {
+            return Err(CannotResume::WithoutGrace(id.into()));
         }
+        let taken_over = match &mut held.state {
+            State::Led(by, taken_over) if !with_host => {
+                *by += 1;
+                taken_over.clone()
+            }
+            State::Ends => return Err(CannotResume::NotHeld(id.into())),
+            State::Led(..) | State::Waits(..) => {
+                held.leader += 1;
+                let taken_over = CancellationToken::new();
+                let earlier = std::mem::replace(&mut held.state, State::Led(1, taken_over.clone()));
+                if let State::Led(_, earlier) = earlier {
+                    earlier.cancel();
+                }
+                taken_over
+            }
+        };
         let (run, host) = (Arc::clone(&held.run), held.host.clone());
-        Ok(Lease { run, host, runs: self.clone(), leader: held.leader, taken_over })
+        Ok(Lease { run, host, runs: self.clone(), leader: held.leader, taken_over, waits: false })
     }
 
     /// A run as it stands.
     pub fn get(&self, id: &str) -> Option<HeldRun> {
         let held = self.0.held();
-        held.get(id).map(|held| {
-            let waits_until = if let State::Waits(until) = held.state { Some(until) } else { None };
-            HeldRun { run: Arc::clone(&held.run), waits_until }
-        })
+        held.get(id).map(|held| HeldRun { run: Arc::clone(&held.run), waits_until: held.state.waits_until() })
     }
 
     /// Returns when no run is led any more, and no batch runs of one that waits.
@@ -125,7 +159,7 @@ impl Runs {
             let changed = self.0.changed.notified();
             let running = {
                 let held = self.0.held();
-                let is_led = |held: &Held| matches!(held.state, State::Led(_));
+                let is_led = |held: &Held| matches!(held.state, State::Led(..));
                 let busy = held.values().find(|held| is_led(held) || held.run.running().is_some());
                 let Some(busy) = busy else { return };
                 (!is_led(busy)).then(|| Arc::clone(&busy.run))
@@ -139,20 +173,69 @@ impl Runs {
 
     /// Cancels the runs that wait for their hosts.
     pub fn cancel_waiting(&self) {
-        let waits = |held: &&Held| matches!(held.state, State::Waits(_));
+        let waits = |held: &&Held| matches!(held.state, State::Waits(..));
         self.0.held().values().filter(waits).for_each(|held| held.run.cancel());
     }
 
-    /// Ends a run, if it is still led by this leader.
-    fn end(&self, id: &str, leader: u64) {
+    /// Nobody leads the run any more by this lease: it is led by the others, waits for its host, or ends.
+    fn leave(&self, lease: &Lease) {
         let mut all = self.0.held();
-        if all.get(id).is_some_and(|held| held.leader == leader)
-            && let Some(held) = all.remove(id)
-        {
-            held.run.cancel();
+        let is_full = all.values().filter(|held| matches!(held.state, State::Waits(..))).count() >= MOST_WAITING;
+        let Some(held) = all.get_mut(lease.run.id()).filter(|held| held.leader == lease.leader) else { return };
+        if let State::Led(by @ 2.., _) = &mut held.state {
+            *by -= 1;
+            return;
+        }
+        match Handle::try_current() {
+            Ok(runtime) if lease.waits && !held.run.keep().grace.is_zero() && !is_full => self.wait(held, &runtime),
+            Ok(_) | Err(_) => self.end(&mut all, lease.run.id()),
         }
         drop(all);
         self.0.changed.notify_waiters();
+    }
+
+    /// The run waits for its host, and then ends.
+    fn wait(&self, held: &mut Held, runtime: &Handle) {
+        let keep = held.run.keep();
+        info!(run = ?held.run.id(), grace = ?keep.grace, "the run waits for its host");
+        if !keep.calls_go_on {
+            held.run.cancel_running();
+        }
+        held.leader += 1;
+        let (until, resumed) = (Instant::now() + keep.grace, CancellationToken::new());
+        held.state = State::Waits(until, resumed.clone().drop_guard());
+        let (runs, id, leader) = (self.clone(), Arc::clone(held.run.id()), held.leader);
+        runtime.spawn(async move {
+            tokio::select! {
+                biased;
+                () = resumed.cancelled() => {}
+                () = tokio::time::sleep_until(until) => {
+                    let mut all = runs.0.held();
+                    if all.get(&id).is_some_and(|held| held.leader == leader) {
+                        runs.end(&mut all, &id);
+                    }
+                }
+            }
+        });
+    }
+
+    /// The run ends: whatever of it still goes on is cancelled, and it is forgotten.
+    fn end(&self, all: &mut HashMap<Arc<str>, Held>, id: &str) {
+        let Some(held) = all.get_mut(id) else { return };
+        held.run.cancel();
+        match Handle::try_current() {
+            Ok(runtime) if held.run.running().is_some() => {
+                held.leader += 1;
+                held.state = State::Ends;
+                let (runs, run) = (self.clone(), Arc::clone(&held.run));
+                runtime.spawn(async move {
+                    run.idle().await;
+                    drop(runs.0.held().remove(run.id()));
+                    runs.0.changed.notify_waiters();
+                });
+            }
+            Ok(_) | Err(_) => drop(all.remove(id)),
+        }
     }
 }
 
@@ -179,32 +262,34 @@ impl Lease {
         self.taken_over.clone().cancelled_owned()
     }
 
+    /// Begins a batch, if none of the run is running. Whoever else leads it cannot begin one at the same time.
+    pub fn begin(
+        &self,
+        feed: Feed,
+        observer: Arc<dyn Observer>,
+    ) -> Result<impl Future<Output = Arc<BatchOutcome>> + Send + use<>, Arc<str>> {
+        let _held = self.runs.0.held();
+        match self.run.running() {
+            Some(running) => Err(running.batch),
+            None => Ok(self.run.batch(feed, observer)),
+        }
+    }
+
     /// Gives up the lead without an end: the run waits for its host as long as it was asked to, and then ends.
     pub fn wait(self) {
-        let keep = self.run.keep();
-        let mut all = self.runs.0.held();
-        let is_full = all.values().filter(|held| matches!(held.state, State::Waits(_))).count() >= MOST_WAITING;
-        let held = all.get_mut(self.run.id()).filter(|held| held.leader == self.leader);
-        let Some(held) = held.filter(|_| !keep.grace.is_zero() && !is_full) else { return };
-        info!(run = ?self.run.id(), grace = ?keep.grace, "the run waits for its host");
-        if !keep.calls_go_on {
-            self.run.cancel_running();
-        }
-        let until = Instant::now() + keep.grace;
-        held.state = State::Waits(until);
-        // Another leader than the one that is dropped here, so that the run goes on.
-        held.leader += 1;
-        let (leader, runs, id) = (held.leader, self.runs.clone(), Arc::clone(self.run.id()));
-        drop(all);
-        tokio::spawn(async move {
-            tokio::time::sleep_until(until).await;
-            runs.end(&id, leader);
-        });
+        drop(self.then_wait());
+    }
+
+    /// The same, once this is dropped.
+    #[must_use]
+    pub fn then_wait(mut self) -> Self {
+        self.waits = true;
+        self
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.runs.end(self.run.id(), self.leader);
+        self.runs.leave(self);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     json::Json,
     pipeline::{self, Scope},
     result::Trace,
-    run::{self, BatchOutcome, Feed, Known, Run, Unobserved, VerdictReason},
+    run::{self, BatchOutcome, Feed, Known, Unobserved, VerdictReason},
     tools::ContractReport,
 };
 
@@ -68,16 +68,17 @@ impl Service for Execution {
             return Err(Fault::Draining.into());
         }
         let request = request.into_inner();
-        let (lease, reports) = self.lead(request.open.unwrap_or_default())?;
-        let run = Arc::clone(lease.run());
         let id = decode::id("batch_id", request.batch_id)?.unwrap_or_else(decode::assigned_batch_id);
+        let (lease, reports) = self.lead(request.open.unwrap_or_default())?;
+        // If its caller goes away, this is dropped, and the run waits for the next one.
+        let lease = lease.then_wait();
         let batch = decode::batch(Arc::clone(&id), request.batch.unwrap_or_default());
-        let outcome = self.outcome(lease, batch).await?;
+        let outcome = self.outcome(&lease, &batch).await?;
         let (verdict, warning) = encode::verdict(&outcome.verdict, self.max_message_bytes);
         let mut warnings = encode::warnings(&outcome.warnings);
         warnings.extend(encode::warnings(warning.as_slice()));
         Ok(Response::new(proto::ExecuteBatchResponse {
-            run_id: run.id().to_string(),
+            run_id: lease.run().id().to_string(),
             batch_id: id.to_string(),
             results: fit::all(&outcome.results, verdict.encoded_len(), self.max_message_bytes),
             verdict: Some(verdict),
@@ -167,61 +168,47 @@ impl Execution {
         Ok((lease, reports))
     }
 
-    /// What the batch brings; a batch that is sent again is waited for, or answered from its record.
-    async fn outcome(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
-        let run = Arc::clone(lease.run());
-        match (run.knows(&batch.id), run.running()) {
-            (Known::Running, _) => {
-                let outcome = run.outcome_of(&batch.id).await.ok_or(Fault::Lost);
-                lease.wait();
-                outcome
-            }
-            (Known::Forgotten, _) => {
-                lease.wait();
-                Err(Fault::BatchForgotten(batch.id))
-            }
-            (Known::New | Known::Recorded, Some(running)) => {
-                lease.wait();
-                Err(Fault::BatchRunning(running.batch))
-            }
-            (Known::New | Known::Recorded, None) => self.run_to_end(lease, batch).await,
-        }
-    }
-
-    /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that what has started is answered
-    /// and recorded even if its caller goes away.
-    async fn run_to_end(&self, lease: Lease, batch: Batch) -> Result<Arc<BatchOutcome>, Fault> {
-        let run = Arc::clone(lease.run());
-        let _cancel = CancelOnDrop(Arc::clone(&run));
-        let mut running = run.batch(Feed::from(batch), Arc::new(Unobserved)).boxed();
-        if let Some(outcome) = (&mut running).now_or_never() {
-            lease.wait();
-            return Ok(outcome);
-        }
-        let mut task = tokio::spawn(async move {
-            let outcome = running.await;
-            lease.wait();
-            outcome
-        });
-        let outcome = tokio::select! {
-            outcome = &mut task => outcome,
+    /// What the batch brings, within the grace of a booth that stops.
+    async fn outcome(&self, lease: &Lease, batch: &Batch) -> Result<Arc<BatchOutcome>, Fault> {
+        let outcome = brought(lease, batch);
+        tokio::pin!(outcome);
+        tokio::select! {
+            biased;
+            outcome = &mut outcome => outcome,
             () = self.stopping.cancel.cancelled() => {
-                run.cancel();
-                task.await
+                lease.run().cancel();
+                outcome.await
             }
-        };
-        outcome.map_err(|_lost| Fault::Lost)
+        }
     }
 }
 
-/// Cancels what runs for a caller who has gone away, unless he asked that it goes on.
-struct CancelOnDrop(Arc<Run>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let keep = self.0.keep();
-        if keep.grace.is_zero() || !keep.calls_go_on {
-            self.0.cancel_running();
+/// What the batch brings; a batch that is sent again is waited for, or answered from its record.
+async fn brought(lease: &Lease, batch: &Batch) -> Result<Arc<BatchOutcome>, Fault> {
+    let run = lease.run();
+    loop {
+        if run.knows(&batch.id) == Known::Forgotten {
+            return Err(Fault::BatchForgotten(Arc::clone(&batch.id)));
         }
+        match lease.begin(Feed::from(batch.clone()), Arc::new(Unobserved)) {
+            Ok(running) => return to_end(running).await,
+            Err(running) if running == batch.id => {
+                if let Some(outcome) = run.outcome_of(&running).await {
+                    return Ok(outcome);
+                }
+                // It has ended just now: it is recorded, or lost.
+            }
+            Err(running) => return Err(Fault::BatchRunning(running)),
+        }
+    }
+}
+
+/// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that what has started is answered and
+/// recorded even if its caller goes away.
+async fn to_end(running: impl Future<Output = Arc<BatchOutcome>> + Send + 'static) -> Result<Arc<BatchOutcome>, Fault> {
+    let mut running = running.boxed();
+    match (&mut running).now_or_never() {
+        Some(outcome) => Ok(outcome),
+        None => tokio::spawn(running).await.map_err(|_lost| Fault::Lost),
     }
 }

@@ -112,6 +112,7 @@ impl Session {
                 biased;
                 () = &mut taken_over => {
                     info!(run = ?self.run.id(), "another stream has taken over the run");
+                    self.cut();
                     return Err(Fault::TakenOver(Arc::clone(self.run.id())));
                 }
                 1.. = signals.recv_many(&mut heard, SIGNALS_AT_ONCE) => self.forward(&mut heard).await?,
@@ -225,18 +226,20 @@ impl Session {
         self.gone = true;
         self.half_closed = true;
         info!(run = ?self.run.id(), is_reset, "the host is gone or not understood");
-        if self.run.keep().grace.is_zero() {
+        if self.run_ended || self.run.keep().grace.is_zero() {
             self.run.cancel();
             return self.end();
         }
         self.leaves = true;
-        if !self.host.go_away(self.way) {
-            return;
-        }
-        if is_reset {
+        if self.host.go_away(self.way) && is_reset {
             self.run.cancel_running();
         }
-        // Of a batch in pieces, what was to run only when it is complete never began: it can be sent again.
+        self.cut();
+    }
+
+    /// Nothing more comes over this stream of a batch in pieces. What was to run only when it is complete never began: it can be
+    /// sent again.
+    fn cut(&mut self) {
         if let Some(assembly) = self.take_assembly().filter(Assembly::is_eager) {
             self.complete(assembly, crate::call::Finish::CutOff);
         }

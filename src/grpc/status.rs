@@ -81,7 +81,7 @@ impl Fault {
             Self::NotOpened | Self::Unreadable(_) | Self::Malformed { .. } => Code::InvalidArgument,
             Self::Silent(_) => Code::DeadlineExceeded,
             Self::UnknownVersion(_)
-            | Self::CannotResume(CannotResume::OpenedOtherwise(..))
+            | Self::CannotResume(CannotResume::OpenedOtherwise(..) | CannotResume::WithoutGrace(_))
             | Self::BatchRunning(_)
             | Self::BatchForgotten(_) => Code::FailedPrecondition,
             Self::TakenOver(_) => Code::Aborted,

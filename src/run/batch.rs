@@ -5,6 +5,7 @@ mod gate;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
+use bytes::Bytes;
 use futures::{FutureExt as _, future::join_all};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,9 @@ use super::{
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
     in_flight::CallInFlight,
-    lock, record, submission,
+    lock,
+    record::{self, Earlier},
+    submission,
     verdict::Ending,
 };
 use crate::{
@@ -65,8 +68,10 @@ struct Ongoing {
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: AHashMap<OnceKey, u32>,
     calls: Calls,
-    /// Results that were recorded when this batch was sent before.
-    earlier: Option<Arc<[Arc<CallResult>]>>,
+    /// What was recorded when this batch was sent before.
+    earlier: Option<Earlier>,
+    /// Calls that were counted against the limits of the run.
+    counted: AHashSet<u32>,
     outcome: watch::Sender<Option<Arc<BatchOutcome>>>,
 }
 
@@ -89,6 +94,7 @@ impl Ongoing {
             cancel: cancel.clone(),
             calls: AHashMap::new(),
             taken: Vec::new(),
+            expected: feed.whole.as_ref().map(|whole| whole.tools.len()),
             outcome: told,
         });
         let earlier = run.begin_record(&feed.id);
@@ -100,7 +106,7 @@ impl Ongoing {
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
             // A batch that is sent again is no other turn.
-            closed: if earlier.is_some() { None } else { run.begin_turn() },
+            closed: if earlier.is_some() { run.ended_by() } else { run.begin_turn() },
             run: Arc::clone(run),
             cancel,
             bytes: 0,
@@ -109,6 +115,7 @@ impl Ongoing {
             holders: AHashMap::new(),
             calls: Calls::default(),
             earlier,
+            counted: AHashSet::new(),
             outcome,
         }
     }
@@ -117,13 +124,17 @@ impl Ongoing {
     async fn take_all(&mut self, feed: &mut Feed) -> Vec<Warning> {
         let mut warnings = Vec::new();
         // A cancelled batch is taken to its end too: whoever cancels ends the feed, and every call of it gets its result.
-        // A feed without an end was lost with its stream.
-        while let Some(next) = self.calls.beside(feed.next()).await {
-            match next {
-                Fed::Call(call) => self.take(call).await,
-                Fed::Unfinished(call) => self.refuse(call, Code::Truncated, None),
-                Fed::Overloaded(call, reason) => self.refuse(call, Code::Overloaded, Some(reason)),
-                Fed::End(finish) => {
+        loop {
+            match self.calls.beside(feed.next()).await {
+                Some(Fed::Call(call)) => self.take(call).await,
+                Some(Fed::Unfinished(call)) => self.refuse(call, Code::Truncated, None),
+                Some(Fed::Overloaded(call, reason)) => self.refuse(call, Code::Overloaded, Some(reason)),
+                None => {
+                    // The rest was lost with its stream: nobody knows whether it would have agreed to end the run.
+                    self.cut_off = true;
+                    break;
+                }
+                Some(Fed::End(finish)) => {
                     self.cut_off |= finish == Finish::CutOff;
                     if let Finish::Unknown(word) = finish {
                         let message = format!("the finish reason {word:?} is unknown; the response was taken as whole");
@@ -132,6 +143,9 @@ impl Ongoing {
                     break;
                 }
             }
+        }
+        if let Some(current) = &mut *lock(&self.run.current) {
+            current.expected = Some(current.taken.len());
         }
         warnings
     }
@@ -203,7 +217,14 @@ impl Ongoing {
     /// The index is the position, whatever the host said.
     fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
         self.ids.insert(Arc::clone(&call.id));
-        let call = Arc::new(ToolCall { index: u32::try_from(self.calls.len()).unwrap_or(u32::MAX), ..call });
+        let index = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        let arguments = if self.run.keep().grace.is_zero() {
+            call.arguments
+        } else {
+            // A copy: recorded as they came, they would keep the whole message that they came in.
+            Bytes::copy_from_slice(&call.arguments)
+        };
+        let call = Arc::new(ToolCall { index, arguments, ..call });
         if let Some(current) = &mut *lock(&self.run.current) {
             current.taken.push(Arc::clone(&call));
         }
@@ -213,7 +234,7 @@ impl Ongoing {
     /// What was recorded of the call at this place.
     fn earlier(&self, call: &ToolCall) -> Option<Arc<CallResult>> {
         let index = usize::try_from(call.index).ok()?;
-        self.earlier.as_ref()?.get(index).cloned()
+        self.earlier.as_ref()?.results.get(index).cloned()
     }
 
     /// A call without an id gets one (rule B5).
@@ -315,7 +336,8 @@ impl Ongoing {
         let served = |name: &str| scope.tool(name).filter(can_be_called).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
-        self.run.keep_record(&self.delivery.place.batch, self.earlier.as_deref(), &results);
+        let counted = std::mem::take(&mut self.counted);
+        self.run.keep_record(&self.delivery.place.batch, self.earlier.as_ref(), &results, counted);
         let outcome = Arc::new(BatchOutcome { results, verdict, warnings });
         drop(self.outcome.send_replace(Some(Arc::clone(&outcome))));
         outcome

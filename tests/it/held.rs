@@ -1,5 +1,8 @@
 //! Runs that are held, in process and in paused time: who leads them, how long they wait, and what is recorded meanwhile.
 
+mod leading;
+mod sent_again;
+
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc, time::Instant};

@@ -1,5 +1,7 @@
 //! Runs that outlive their streams: resumed within their grace, taken over by rule, and batches that are sent again (rules B5, B8).
 
+mod lost;
+
 use std::time::Duration;
 
 use tonic::Code;

@@ -89,13 +89,11 @@ impl Session {
         let Phase::Running(running) = &self.batch else { return false };
         let is_same =
             |(own, sent): (&Arc<ToolCall>, &proto::ToolCall)| *own.name == sent.name && own.arguments == sent.arguments;
-        // A stream that has resumed the run does not know how many calls are still to be taken.
-        let is_whole =
-            |taken: usize| batch.calls.len() >= taken && (self.calls == 0 || batch.calls.len() == self.calls);
         **running == *id
             // Over but for its last word: what comes of it comes all the same.
             && self.run.running().is_none_or(|running| {
-                is_whole(running.calls.len()) && running.calls.iter().zip(&batch.calls).all(is_same)
+                // One that was cut while it came does not become whole: it is sent again when it is over.
+                running.expected == Some(batch.calls.len()) && running.calls.iter().zip(&batch.calls).all(is_same)
             })
     }
 
