@@ -275,6 +275,11 @@ impl Run {
         self.counters().begin_batch(self.limits(), self.opened.elapsed(), &self.scope().catalog)
     }
 
+    /// A batch is sent again, which is no other turn: the limit that lets nothing of the run run any more, if there is one.
+    fn ended_by(&self) -> Option<Limit> {
+        self.counters().ended_by(self.limits(), self.opened.elapsed())
+    }
+
     /// Cancels the running batch, or one call of it. False if that batch is not running.
     pub fn cancel_in_batch(&self, batch: &str, index: Option<u32>) -> bool {
         let mut current = lock(&self.current);

@@ -5,6 +5,7 @@ mod gate;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use ahash::{AHashMap, AHashSet};
+use bytes::Bytes;
 use futures::{FutureExt as _, future::join_all};
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,9 @@ use super::{
     delivery::{CallWatch, Delivery},
     duplicates::{Duplicates, Kinship},
     in_flight::CallInFlight,
-    lock, record, submission,
+    lock,
+    record::{self, Earlier},
+    submission,
     verdict::Ending,
 };
 use crate::{
@@ -65,8 +68,10 @@ struct Ongoing {
     /// The last call of this batch that wants a key: the next one waits for it, so that the lowest index wins (rule S2).
     holders: AHashMap<OnceKey, u32>,
     calls: Calls,
-    /// Results that were recorded when this batch was sent before.
-    earlier: Option<Arc<[Arc<CallResult>]>>,
+    /// What was recorded when this batch was sent before.
+    earlier: Option<Earlier>,
+    /// Calls that were counted against the limits of the run.
+    counted: AHashSet<u32>,
     outcome: watch::Sender<Option<Arc<BatchOutcome>>>,
 }
 
@@ -101,7 +106,7 @@ impl Ongoing {
                 || feed.whole.as_ref().is_some_and(|whole| whole.tools.iter().any(is_sequential)),
             cut_off: feed.whole.as_ref().is_some_and(|whole| whole.cut_off),
             // A batch that is sent again is no other turn.
-            closed: if earlier.is_some() { None } else { run.begin_turn() },
+            closed: if earlier.is_some() { run.ended_by() } else { run.begin_turn() },
             run: Arc::clone(run),
             cancel,
             bytes: 0,
@@ -110,6 +115,7 @@ impl Ongoing {
             holders: AHashMap::new(),
             calls: Calls::default(),
             earlier,
+            counted: AHashSet::new(),
             outcome,
         }
     }
@@ -211,7 +217,14 @@ impl Ongoing {
     /// The index is the position, whatever the host said.
     fn numbered(&mut self, call: ToolCall) -> Arc<ToolCall> {
         self.ids.insert(Arc::clone(&call.id));
-        let call = Arc::new(ToolCall { index: u32::try_from(self.calls.len()).unwrap_or(u32::MAX), ..call });
+        let index = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
+        let arguments = if self.run.keep().grace.is_zero() {
+            call.arguments
+        } else {
+            // A copy: recorded as they came, they would keep the whole message that they came in.
+            Bytes::copy_from_slice(&call.arguments)
+        };
+        let call = Arc::new(ToolCall { index, arguments, ..call });
         if let Some(current) = &mut *lock(&self.run.current) {
             current.taken.push(Arc::clone(&call));
         }
@@ -221,7 +234,7 @@ impl Ongoing {
     /// What was recorded of the call at this place.
     fn earlier(&self, call: &ToolCall) -> Option<Arc<CallResult>> {
         let index = usize::try_from(call.index).ok()?;
-        self.earlier.as_ref()?.get(index).cloned()
+        self.earlier.as_ref()?.results.get(index).cloned()
     }
 
     /// A call without an id gets one (rule B5).

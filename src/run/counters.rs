@@ -132,14 +132,18 @@ impl Counters {
     /// The limit that forbids any further batch.
     pub(super) fn reached(&self, limits: &Limits, elapsed: Duration) -> Option<Limit> {
         let used = |used: u32, max: Option<u32>| max.is_some_and(|max| used >= max) || self.is_lost(used, max);
-        [
+        let used_up =
+            [(Limit::Calls, used(self.calls, limits.max_calls)), (Limit::Turns, used(self.turns, limits.max_turns))];
+        self.ended_by(limits, elapsed).or_else(|| used_up.into_iter().find_map(first_reached))
+    }
+
+    /// The limit that forbids even what was counted already.
+    pub(super) fn ended_by(&self, limits: &Limits, elapsed: Duration) -> Option<Limit> {
+        let ended = [
             (Limit::ConsecutiveInvalid, self.gave_up || limits.max_consecutive_invalid == Some(0)),
             (Limit::Wall, limits.max_wall.is_some_and(|max| elapsed >= max)),
-            (Limit::Calls, used(self.calls, limits.max_calls)),
-            (Limit::Turns, used(self.turns, limits.max_turns)),
-        ]
-        .into_iter()
-        .find_map(|(limit, reached)| reached.then_some(limit))
+        ];
+        ended.into_iter().find_map(first_reached)
     }
 
     /// Whether nothing is left but what is kept for delivery.
@@ -171,6 +175,10 @@ impl Counters {
     fn is_lost(&self, used: u32, max: Option<u32>) -> bool {
         self.keeps_last && self.offers >= MAX_OFFERS && is_last(used, max)
     }
+}
+
+fn first_reached((limit, is_reached): (Limit, bool)) -> Option<Limit> {
+    is_reached.then_some(limit)
 }
 
 /// Whether only one is left.

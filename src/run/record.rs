@@ -14,6 +14,7 @@ use tokio::{
 use super::{duplicates::is_same_call, lock};
 use crate::{
     call::ToolCall,
+    json::SharedJson,
     refusal::{Code, Refusal},
     result::{CallResult, Trace},
     run::Run,
@@ -64,10 +65,19 @@ pub(super) struct Records {
     kept: VecDeque<Recorded>,
 }
 
+/// What was recorded of a batch when it was sent before.
+#[derive(Debug, Clone)]
+pub(super) struct Earlier {
+    /// Its results, in call order.
+    pub(super) results: Arc<[Arc<CallResult>]>,
+    /// Which of its calls were counted against the limits of the run.
+    pub(super) counted: Arc<AHashSet<u32>>,
+}
+
 #[derive(Debug)]
 struct Recorded {
     batch: Arc<str>,
-    results: Arc<[Arc<CallResult>]>,
+    earlier: Earlier,
     at: Instant,
     _room: OwnedSemaphorePermit,
 }
@@ -92,19 +102,21 @@ impl Run {
         lock(&self.records).kept.back().map(|last| Arc::clone(&last.batch))
     }
 
-    /// A batch begins: its recorded results, if it is one that is sent again.
-    pub(super) fn begin_record(&self, batch: &Arc<str>) -> Option<Arc<[Arc<CallResult>]>> {
+    /// A batch begins: what was recorded of it, if it is one that is sent again.
+    pub(super) fn begin_record(&self, batch: &Arc<str>) -> Option<Earlier> {
         let mut records = lock(&self.records);
         records.ids.insert(Arc::clone(batch));
-        records.find(batch).map(|recorded| Arc::clone(&recorded.results))
+        records.find(batch).map(|recorded| recorded.earlier.clone())
     }
 
-    /// A batch is over. What was recorded of it before stands, however old it has grown while the batch was sent again.
+    /// A batch is over, of which these calls were counted. What was recorded of it before stands, however old it has grown while the
+    /// batch was sent again.
     pub(super) fn keep_record(
         &self,
         batch: &Arc<str>,
-        earlier: Option<&[Arc<CallResult>]>,
+        earlier: Option<&Earlier>,
         results: &[Arc<CallResult>],
+        mut counted: AHashSet<u32>,
     ) {
         let grace = self.options.keep.grace;
         if grace.is_zero() {
@@ -114,8 +126,9 @@ impl Run {
         records.expire(grace);
         // Its room is free again.
         drop(records.take(batch));
+        counted.extend(earlier.iter().flat_map(|earlier| earlier.counted.iter()));
         // An answer that was given again must not take the place of the original.
-        let mut merged: Vec<Arc<CallResult>> = earlier.unwrap_or_default().to_vec();
+        let mut merged: Vec<Arc<CallResult>> = earlier.map(|earlier| earlier.results.to_vec()).unwrap_or_default();
         for (index, result) in results.iter().enumerate() {
             match merged.get_mut(index) {
                 Some(kept) if !says_nothing(kept) => {}
@@ -127,8 +140,8 @@ impl Run {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         loop {
             if let Ok(room) = Arc::clone(&self.options.record_room.0).try_acquire_many_owned(bytes) {
-                let (batch, results) = (Arc::clone(batch), merged.into());
-                records.kept.push_back(Recorded { batch, results, at: Instant::now(), _room: room });
+                let earlier = Earlier { results: merged.into(), counted: counted.into() };
+                records.kept.push_back(Recorded { batch: Arc::clone(batch), earlier, at: Instant::now(), _room: room });
                 return;
             }
             if records.kept.pop_front().is_none() {
@@ -176,8 +189,15 @@ fn says_nothing(result: &CallResult) -> bool {
 
 /// About how many bytes it takes.
 fn weight(result: &CallResult) -> usize {
-    let json = [&result.structured, &result.details, &result.trace.arguments];
-    let json = json.into_iter().flatten().map(|value| 2 * value.bytes().len()).sum::<usize>();
+    let CallResult { call, trace, .. } = result;
+    // Mostly they are one value.
+    let is_other = |value: &&SharedJson| Some(*value) != trace.arguments.as_ref();
+    let earlier = [&trace.received, &trace.prepared].into_iter().flatten().filter(is_other);
+    let json = [&result.structured, &result.details, &trace.arguments].into_iter().flatten().chain(earlier);
+    let json = json.map(|value| 2 * value.bytes().len()).sum::<usize>();
     let content = result.content.iter().map(crate::content::Content::bytes).sum::<usize>();
-    RESULT_BYTES + result.call.arguments.len() + content + json
+    let named = call.id.len() + call.name.len() + call.idempotency_key.as_ref().map_or(0, |key| key.len());
+    let error =
+        result.error.as_ref().map_or(0, |error| error.text.len() + error.developer.as_ref().map_or(0, String::len));
+    RESULT_BYTES + named + call.arguments.len() + content + error + json
 }

@@ -1,13 +1,10 @@
 //! Executed once (rules S1 to S4): reserve, execute, finalize; and only then is the answer sent. So are submissions, and calls
 //! under an idempotency key of their host's.
 
-use std::{
-    panic::{AssertUnwindSafe, resume_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::FutureExt as _;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -16,7 +13,7 @@ use crate::{
     content::ToolOutput,
     json::{Json, SharedJson},
     pipeline::{AdmittedCall, Attempt, Watch},
-    ports::{Claim, KeyScope, LedgerError, OnceKey, Record, Reservation, Reserved, Selection, Submission},
+    ports::{Claim, KeyScope, Ledger, LedgerError, OnceKey, Record, Reservation, Reserved, Selection, Submission},
     refusal::{Code, Reason, Refusal},
     result::CallResult,
     tools::{Accept, ExecutorSpec, InDoubt, OncePer, Tool},
@@ -145,15 +142,9 @@ async fn execute(
     let arguments = admitted.arguments().clone();
     let ledger = &run.options.ledger;
     let admitted = admitted.under(Arc::clone(&reservation.idempotency_key));
-    let running = run.complete(admitted, watch, cancel);
-    let (result, attempt) = match AssertUnwindSafe(running).catch_unwind().await {
-        Ok(completed) => completed,
-        Err(panic) => {
-            // A key that stayed held would let every later call wait for ever.
-            drop(ledger.doubt(reservation).await);
-            resume_unwind(panic);
-        }
-    };
+    let held = Held { ledger: Arc::clone(ledger), reservation: Some(reservation) };
+    let (result, attempt) = run.complete(admitted, watch, cancel).await;
+    let Some(reservation) = held.end() else { return result };
     let settled = match attempt {
         Attempt::Answered if !result.is_error => {
             let record = record(run, &reservation, &result, (Arc::clone(&tool.name), arguments));
@@ -170,6 +161,35 @@ async fn execute(
         warn!(%error, "the end of a call that failed could not be recorded");
     }
     result
+}
+
+/// A reservation while its call is executed. If it is dropped before the end, because nobody runs the batch any more or the booth
+/// fails on it, its keys are in doubt: keys that stayed held would let every later call wait for ever.
+struct Held {
+    ledger: Arc<dyn Ledger>,
+    /// `None` from the end on.
+    reservation: Option<Reservation>,
+}
+
+impl Held {
+    fn end(mut self) -> Option<Reservation> {
+        self.reservation.take()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(reservation) = self.reservation.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let ledger = Arc::clone(&self.ledger);
+            runtime.spawn(async move {
+                if let Err(error) = ledger.doubt(reservation).await {
+                    warn!(%error, "that a call was lost could not be recorded");
+                }
+            });
+        }
+    }
 }
 
 /// What happened is known, but could not be written down: nobody may be told that it was accepted.

@@ -27,6 +27,8 @@ use toolbooth::{
     tools::{LoadOptions, Profile, load_document},
 };
 
+use crate::inside::{self, Does};
+
 const TOOLS: &str = r#"{"tools":[
   {"name":"deaf","parameters":{"type":"object"},"execute":{"host":{}}},
   {"name":"late","parameters":{"type":"object"},"execute":{"host":{}},"timeout":"1m"},
@@ -188,6 +190,17 @@ async fn a_panic_in_an_executor_is_a_result_and_leaves_no_key_held() {
     let outcome = tokio::time::timeout(Duration::from_hours(1), again).await.expect("nobody waits for a lost holder");
     assert_eq!((codes(&outcome), outcome.results[0].executed), (vec![unknown], false));
     assert_eq!(executor.executed.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn s4_a_batch_that_nobody_runs_any_more_leaves_its_key_in_doubt_and_not_held() {
+    let (run, player) = inside::run(TOOLS, |_, _| Does::Hang);
+    let given_up = inside::play(&run, "b1", &[("once", "{}")]);
+    tokio::time::timeout(Duration::from_secs(1), given_up).await.expect_err("it hangs");
+    assert_eq!((player.tries().len(), player.running()), (1, 0));
+    let again = inside::play(&run, "b2", &[("once", "{}")]);
+    let outcome = tokio::time::timeout(Duration::from_hours(1), again).await.expect("nobody waits for a lost holder");
+    assert_eq!((codes(&outcome), player.tries().len()), (vec![Some(Code::OutcomeUnknown)], 1));
 }
 
 #[tokio::test(start_paused = true)]

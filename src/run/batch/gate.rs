@@ -31,8 +31,14 @@ impl Ongoing {
         let limit = match self.closed {
             Some(limit) => Some(limit),
             // It was counted when it was sent before.
-            None if self.earlier(call).is_some() => None,
-            None => self.run.counters().take_call(self.run.limits(), call.index, delivers),
+            None if self.earlier.as_ref().is_some_and(|earlier| earlier.counted.contains(&call.index)) => None,
+            None => {
+                let limit = self.run.counters().take_call(self.run.limits(), call.index, delivers);
+                if limit.is_none() {
+                    self.counted.insert(call.index);
+                }
+                limit
+            }
         }?;
         if limit == Limit::ReservedForDelivery {
             let scope = self.run.scope();
