@@ -1,6 +1,7 @@
 //! Runs that are held, in process and in paused time: who leads them, how long they wait, and what is recorded meanwhile.
 
 mod leading;
+mod sent_again;
 
 use std::{sync::Arc, time::Duration};
 
