@@ -35,10 +35,14 @@ impl Group {
         stdout: &mut Capped,
         stderr: &mut Capped,
     ) -> io::Result<ExitStatus> {
-        let Some(leader) = self.0.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
+        let leader = self.leader()?;
         let pipes = (leader.stdin().take(), leader.stdout().take(), leader.stderr().take());
         let mut talk =
             pin!(async { tokio::join!(feed(pipes.0, request), drain(pipes.1, stdout), drain(pipes.2, stderr)) });
+        // Declared after its pipes, and so dropped before them: a program that is given up is killed before its input ends, or it
+        // could take what it has got of its request for all of it.
+        let mut group = self;
+        let leader = group.leader()?;
         let mut silent = false;
         let status = loop {
             tokio::select! {
@@ -47,11 +51,15 @@ impl Group {
                 _ = &mut talk, if !silent => silent = true,
             }
         };
-        self.kill();
+        group.kill();
         if !silent {
             drop(timeout(AFTERGLOW, talk).await);
         }
         Ok(status)
+    }
+
+    fn leader(&mut self) -> io::Result<&mut Box<dyn ChildWrapper>> {
+        self.0.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn kill(&mut self) {
@@ -151,5 +159,23 @@ mod tests {
         let started = Instant::now();
         assert_eq!(run("setsid sleep 5 & sleep 0.1; echo done").await, "done\n");
         assert!(started.elapsed() < Duration::from_secs(4));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_given_up_does_not_see_its_input_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = folder.path().join("ended");
+        let script = format!("echo began; cat > /dev/null; echo x >> {}", ended.display());
+        // More than a pipe holds, so that some of it is still to come.
+        let request = vec![b' '; 64 << 20];
+        for _ in 0..50 {
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let (mut stdout, mut stderr) = (Capped::new(100), Capped::new(100));
+            let call = Group::start(command).unwrap().finish(&request, &mut stdout, &mut stderr);
+            assert!(timeout(Duration::from_millis(10), call).await.is_err());
+        }
+        sleep(Duration::from_millis(100)).await;
+        assert!(!ended.exists());
     }
 }

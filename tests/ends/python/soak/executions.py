@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from toolbooth.v1.execution_pb2 import REJECT_REASON_UNKNOWN_CALL, RunResponse, ToolOutcome, ToolProgress
 from toolbooth.v1.types_pb2 import Content
 
+from .books import own_name
 from .plan import Planned
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Executions:
         self._answer(place, outcome)
         # Of a tool that is tried again, the second answer may be the one to the next try.
         if behaviour == "twice":
-            said = f"{planned.mark} answered" if planned.call.name == "retry" else "answered twice"
+            said = f"{planned.mark} answered" if own_name(planned.call) == "retry" else "answered twice"
             self._answer(place, answer(said))
 
 

@@ -21,6 +21,7 @@ class Line:
         self.delay = 0.0
         self._booth = booth
         self._server: asyncio.Server | None = None
+        self._is_cut = False
         self._flows = {way: asyncio.Event() for way in WAYS}
         for flows in self._flows.values():
             flows.set()
@@ -37,6 +38,9 @@ class Line:
         try:
             booth_reader, booth_writer = await asyncio.open_unix_connection(self._booth)
         except OSError:
+            return writer.transport.abort()
+        if self._is_cut:
+            booth_writer.transport.abort()
             return writer.transport.abort()
         self._ends.append(booth_writer)
         self._far[UP].append(booth_writer)
@@ -74,6 +78,7 @@ class Line:
 
     def cut(self) -> None:
         """Both ends lose their connection at once."""
+        self._is_cut = True
         if self._server:
             self._server.close()
         for pump in self._pumps:
