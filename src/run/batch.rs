@@ -336,7 +336,8 @@ impl Ongoing {
         let served = |name: &str| scope.tool(name).filter(can_be_called).map(|tool| Arc::clone(&tool.name));
         let verdict = Verdict::of(&results, ending, served);
         self.delivery.conclude(results.len(), &verdict);
-        self.run.keep_record(&self.delivery.place.batch, self.earlier.as_deref(), &results);
+        let counted = std::mem::take(&mut self.counted);
+        self.run.keep_record(&self.delivery.place.batch, self.earlier.as_ref(), &results, counted);
         let batch = Arc::clone(&self.delivery.place.batch);
         let outcome = Arc::new(BatchOutcome { batch, results, verdict, warnings });
         drop(self.outcome.send_replace(Some(Arc::clone(&outcome))));
