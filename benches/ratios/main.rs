@@ -13,6 +13,7 @@ mod figures;
 mod flight;
 mod hostile;
 mod hosts;
+mod ledger;
 mod load;
 mod memory;
 mod server;
@@ -25,7 +26,7 @@ use anyhow::{Context as _, Result, bail};
 use figures::{Row, table};
 
 /// What can be measured, in the order of the table.
-const SECTIONS: [&str; 7] = ["transport", "arguments", "hostile", "hosts", "memory", "catalogue", "flight"];
+const SECTIONS: [&str; 8] = ["transport", "arguments", "hostile", "hosts", "memory", "catalogue", "flight", "ledger"];
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -48,7 +49,7 @@ fn main() -> Result<()> {
 }
 
 async fn measure(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Row>> {
-    let [transport, arguments, hostile, hosts, memory, catalogue, flight] = SECTIONS;
+    let [transport, arguments, hostile, hosts, memory, catalogue, flight, ledger] = SECTIONS;
     let mut rows = Vec::new();
     if is_wanted(transport) {
         rows.extend(transport::rows().await?);
@@ -70,6 +71,9 @@ async fn measure(is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Row>> {
     }
     if is_wanted(flight) {
         rows.extend(flight::rows().await?);
+    }
+    if is_wanted(ledger) {
+        rows.extend(ledger::rows().await?);
     }
     Ok(rows)
 }

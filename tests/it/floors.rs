@@ -5,7 +5,7 @@
 //! reads from the ground up never meets a word that was not explained. A few names are [`KEPT`] to a few rooms. Whatever
 //! fails here says which line to look at and what to do about it.
 
-mod source;
+pub(crate) mod source;
 
 use std::fs;
 

@@ -46,6 +46,7 @@ cases! {
     holding::whoever_is_gone_before_its_answer_leaves_a_doubt_as_it_was,
     holding::keys_of_any_length_and_any_character_are_told_apart,
     reading::an_answer_is_kept_to_the_letter,
+    reading::every_warning_that_an_answer_may_carry_keeps_its_code,
     reading::s5_submissions_are_read_by_page_and_by_whose_they_are,
     reading::a_watch_misses_nothing_of_what_is_recorded_at_once,
     reading::what_is_older_than_its_retention_is_forgotten_and_nothing_else,

@@ -6,11 +6,11 @@
 use std::{fs, path::Path};
 
 /// A source file.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Where it lies, from the root of the crate: `src/tools/note.rs`.
     pub(super) name: String,
     /// What it says.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// A path of two or more segments, as in `use std::fmt`, from `crate` on if it is one of this crate's.
@@ -23,7 +23,7 @@ pub(super) struct Named {
 }
 
 /// Every Rust file in a folder and the folders below it, in the order of their names. None if there is no such folder.
-pub(super) fn sources(folder: impl AsRef<Path>) -> Vec<Source> {
+pub(crate) fn sources(folder: impl AsRef<Path>) -> Vec<Source> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else { return found };
     for entry in entries {

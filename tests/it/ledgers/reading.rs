@@ -1,6 +1,6 @@
 //! Reading what was kept (rules S3 and S5), watching it come, and forgetting it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use toolbooth::{
@@ -8,6 +8,8 @@ use toolbooth::{
     json::{ParseLimits, SharedJson, parse_shared},
     ports::{Record, Reserved, Retention, Selection},
 };
+
+use crate::floors::source::sources;
 
 use super::stores::{Kept, NOTHING, PATIENCE, claim, held, host_key, key, put, record, reserved, retrying, taken};
 
@@ -60,6 +62,23 @@ pub(super) async fn an_answer_is_kept_to_the_letter(ledger: Kept) {
     }
     let submission = ledger.submissions(&Selection::default()).await.unwrap().remove(0);
     assert_eq!(submission, kept.submission(1).unwrap());
+}
+
+pub(super) async fn every_warning_that_an_answer_may_carry_keeps_its_code(ledger: Kept) {
+    let sources = ["src/executors", "src/pipeline"].into_iter().flat_map(sources);
+    let mut codes = BTreeSet::new();
+    for source in sources {
+        let after = source.text.split("Warning { code: \"").skip(1);
+        codes.extend(after.map(|after| after.split('"').next().unwrap().to_owned()));
+    }
+    assert!(codes.len() >= 4, "{codes:?}");
+    let own = [key("t", "tool", "k")];
+    let warnings = codes.into_iter().map(|code| Warning { code: code.leak(), message: String::new() }).collect();
+    let output = ToolOutput { warnings, ..ToolOutput::default() };
+    let kept = Record { output, ..record(&own, "k") };
+    let reservation = held(&*ledger, &claim(&own, "k")).await;
+    ledger.record(reservation, kept.clone()).await.unwrap();
+    assert_eq!(taken(&*ledger, &own[0]).await, kept, "name the code among the warnings of src/ledgers/payload.rs");
 }
 
 pub(super) async fn s5_submissions_are_read_by_page_and_by_whose_they_are(ledger: Kept) {
