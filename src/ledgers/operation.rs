@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::place::Place;
 use crate::{
-    content::{Content, ResourceBody, ToolOutput},
+    content::{Content, ToolOutput},
     ports::{Claim, OnceKey, Record, Reservation},
 };
 
@@ -31,7 +31,7 @@ pub(super) enum What {
     Release,
     /// Nobody knows.
     Doubt,
-    /// Nobody has heard of the reservation: put back what it found.
+    /// Nothing was executed: put back what the reservation found.
     Undo,
 }
 
@@ -42,6 +42,10 @@ impl Operation {
 
     pub(super) fn record(reservation: &Reservation, record: Record) -> Self {
         Self { holder: reservation.holder, places: places(&reservation.keys), what: What::Record(Arc::new(record)) }
+    }
+
+    pub(super) fn withdraw(reservation: &Reservation) -> Self {
+        Self { what: What::Undo, ..Self::release(reservation) }
     }
 
     pub(super) fn release(reservation: &Reservation) -> Self {
@@ -74,14 +78,6 @@ fn places(keys: &[OnceKey]) -> Vec<Place> {
 }
 
 fn weight(output: &ToolOutput) -> usize {
-    let of = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::Image(blob) | Content::Audio(blob) => blob.data.len(),
-        Content::Resource(resource) => match &resource.body {
-            ResourceBody::Text(text) => text.len(),
-            ResourceBody::Blob(data) => data.len(),
-        },
-    };
     let json = output.structured.iter().chain(&output.details).map(|json| json.bytes().len());
-    output.content.iter().map(of).chain(json).sum()
+    output.content.iter().map(Content::bytes).chain(json).sum()
 }

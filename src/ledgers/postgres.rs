@@ -53,7 +53,8 @@ impl PostgresLedger {
         let pool = session::pool(address);
         let newest = schema::begin(&pool).await.map_err(|error| error.at(address))?;
         let booth = Uuid::new_v4();
-        let heartbeat = Heartbeat::start(pool.clone(), booth, lease);
+        // Over a connection of its own: readers that are stuck must not make this booth look dead.
+        let heartbeat = Heartbeat::start(session::pool_of_one(address), booth, lease);
         let heartbeat = heartbeat.await.map_err(|error| PostgresError::from(error).at(address))?;
         Ok(Self::over(PostgresStore { booth, pool, lease, _heartbeat: heartbeat }, newest))
     }

@@ -132,6 +132,10 @@ impl<S: Store> Ledger for StoredLedger<S> {
         self.settle(Operation::record(&reservation, record)).await
     }
 
+    async fn withdraw(&self, reservation: Reservation) -> Result<(), LedgerError> {
+        self.settle(Operation::withdraw(&reservation)).await
+    }
+
     async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
         self.settle(Operation::release(&reservation)).await
     }

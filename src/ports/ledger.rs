@@ -192,6 +192,9 @@ pub trait Ledger: Debug + Send + Sync {
     /// The execution succeeded: the keys are taken. The ledger gives the sequence number.
     async fn record(&self, reservation: Reservation, record: Record) -> Result<(), LedgerError>;
 
+    /// Nothing was executed: the keys are what they were before the reservation, free or in doubt.
+    async fn withdraw(&self, reservation: Reservation) -> Result<(), LedgerError>;
+
     /// The execution failed without effect: the keys are free again.
     async fn release(&self, reservation: Reservation) -> Result<(), LedgerError>;
 

@@ -154,7 +154,8 @@ async fn execute(
             };
         }
         Attempt::Unknown if tool.has_effect() => ledger.doubt(reservation).await,
-        Attempt::Answered | Attempt::NotStarted | Attempt::Unknown => ledger.release(reservation).await,
+        Attempt::NotStarted => ledger.withdraw(reservation).await,
+        Attempt::Answered | Attempt::Unknown => ledger.release(reservation).await,
     };
     if let Err(error) = settled {
         // The result is known all the same. The key stays held, and then in doubt.

@@ -133,6 +133,14 @@ async fn s4_a_submission_in_doubt_is_tried_again_under_the_key_of_the_first_try(
     stream.say_of("b1", batch(vec![call("a", "again", "{}")]));
     let first = stream.asked().await.2.idempotency_key;
     assert_eq!(code(stream.rest().await.0.last().unwrap()), ErrorCode::OutcomeUnknown);
+    // A second try that nobody could start leaves the doubt, and the key.
+    let request = proto::ExecuteBatchRequest {
+        open: Some(Open { task_key: "t".into(), ..Open::default() }),
+        batch: Some(proto::Batch { calls: vec![call("x", "again", "{}")], ..proto::Batch::default() }),
+        ..proto::ExecuteBatchRequest::default()
+    };
+    let alone = stand.client().await.execute_batch(request).await.unwrap().into_inner();
+    assert_eq!(alone.results[0].error.as_ref().unwrap().reason, "no_host");
     let (result, execute) = executed(&mut stream, "b2", call("b", "again", "{}"), outcome("done")).await;
     assert_eq!((text(&result).as_str(), execute.idempotency_key), ("done", first));
 }

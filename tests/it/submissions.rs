@@ -280,6 +280,9 @@ impl Ledger for Counting {
     async fn record(&self, reservation: Reservation, record: Record) -> Result<(), LedgerError> {
         self.ledger.record(reservation, record).await
     }
+    async fn withdraw(&self, reservation: Reservation) -> Result<(), LedgerError> {
+        self.ledger.withdraw(reservation).await
+    }
     async fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
         self.ledger.release(reservation).await
     }

@@ -25,8 +25,17 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 
 /// Connections as they are needed.
 pub(super) fn pool(address: &PostgresAddress) -> PgPool {
+    pool_of(MOST, address)
+}
+
+/// One connection, for what nobody else may hold up.
+pub(super) fn pool_of_one(address: &PostgresAddress) -> PgPool {
+    pool_of(1, address)
+}
+
+fn pool_of(most: u32, address: &PostgresAddress) -> PgPool {
     PoolOptions::<Postgres>::new()
-        .max_connections(MOST)
+        .max_connections(most)
         .acquire_timeout(PATIENCE)
         .idle_timeout(Duration::from_mins(5))
         .after_connect(|connection, _| {
