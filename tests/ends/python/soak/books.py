@@ -99,6 +99,10 @@ class RunBooks:
         is_whole = batch_id not in self._came_in_pieces
         self.delivery = Delivery(self.batches[batch_id], is_whole=is_whole) if batch_id else None
 
+    def came_in_pieces(self, batch: PlannedBatch) -> bool:
+        """Whether it was ever sent so."""
+        return batch.id in self._came_in_pieces
+
     def is_complete(self, batch: PlannedBatch) -> bool:
         """Whether the end of the batch, and every result of it, was heard."""
         return batch.id in self.over and all((batch.id, index) in self._heard for index in range(len(batch.calls)))

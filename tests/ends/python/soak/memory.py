@@ -2,25 +2,26 @@
 
 import asyncio
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from booth import Booth
 
 # What the last quarter of the soak may take more than the second one: the first one warms up.
-MOST_GROWTH = 1.25
+MOST_GROWTH = 1.1
 # Pages of an allocator that are there or not.
 SLACK = 8 << 20
 # A booth without a store keeps what was executed once in memory, for good.
-KEPT_BYTES = 4 << 10
+KEPT_BYTES = 3 << 10
 
 
 @dataclass
 class Memory:
     samples: list[int] = field(default_factory=list)
-    # How much the ledger had taken up, at the time.
+    # How many submissions the booth kept in memory, at the time.
     kept: list[int] = field(default_factory=list)
 
-    async def watch(self, booth: Booth, kept) -> None:
+    async def watch(self, booth: Booth, kept: Callable[[], int]) -> None:
         while True:
             self.samples.append(booth.memory())
             self.kept.append(kept())
@@ -34,7 +35,7 @@ class Memory:
         """What became of it, in a line. It must be flat."""
         early, late = statistics.median(self.quarter(1)), statistics.median(self.quarter(3))
         size = len(self.samples) // 4
-        grown = KEPT_BYTES * (self.kept[4 * size - 1] - self.kept[size])
+        grown = KEPT_BYTES * (self.kept[7 * size // 2] - self.kept[3 * size // 2])
         most = early * MOST_GROWTH + SLACK + grown
         said = (
             f"{mib(early)} in the second quarter, {mib(late)} in the last, at most {mib(max(self.samples))}; bound {mib(most)}"

@@ -51,7 +51,7 @@ class Soak:
             ledger = Ledger(channel)
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(ledger.watch())]
-                beside.append(group.create_task(self.memory.watch(self.booth, lambda: len(self.books.accepted))))
+                beside.append(group.create_task(self.memory.watch(self.booth, self._kept)))
                 until = time.monotonic() + self.seconds
                 slots = [group.create_task(self._slot(number, until)) for number in range(self.runs)]
                 await asyncio.wait(slots)
@@ -67,6 +67,9 @@ class Soak:
             await self._check_state(submissions)
         lines = self._check_lines()
         return self._table(submissions, lines)
+
+    def _kept(self) -> int:
+        return 0 if self._state else len(self.books.accepted)
 
     async def _check_state(self, submissions: int) -> None:
         """Another booth with the same state knows all of it."""

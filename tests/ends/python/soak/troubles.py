@@ -107,7 +107,9 @@ def _send_again(host: "Host") -> None:
     delivery = host.books.delivery
     if host.run.grace and delivery and delivery.is_whole:
         host.must_come_back = True
-        host.say((), batch_id=delivery.batch.id, batch=delivery.batch.frame())
+        # Of one that came in pieces, the booth may still have some to take.
+        reasons = (REJECT_REASON_BATCH_IN_PROGRESS,) if host.books.came_in_pieces(delivery.batch) else ()
+        host.say(reasons, batch_id=delivery.batch.id, batch=delivery.batch.frame())
 
 
 def _cancel(host: "Host", batch: PlannedBatch, trouble: Trouble) -> None:
