@@ -50,7 +50,7 @@ async fn b8_a_cancelled_call_hangs_up_on_its_http_service() {
 
 #[tokio::test]
 async fn b7_a_call_that_timed_out_hangs_up_on_its_http_service() {
-    let (listener, stand) = silent_service(r#","timeout":"200ms""#).await;
+    let (listener, stand) = silent_service(r#","timeout":"1s""#).await;
     let mut stream = stand.run().await;
     stream.say_of("b1", batch(vec![call("a", "remote", r#"{"n":1}"#)]));
     let socket = request(&listener).await;
