@@ -105,7 +105,7 @@ fn within(
 ) -> Result<(Applied, bool), redb::Error> {
     let (mut open, mut taken) = (transaction.open_table(OPEN)?, transaction.open_table(TAKEN)?);
     let (mut submissions, mut calls) = (transaction.open_table(SUBMISSIONS)?, transaction.open_table(CALLS)?);
-    let mut about = transaction.open_table(ABOUT)?;
+    let (mut about, mut tasks) = (transaction.open_table(ABOUT)?, transaction.open_table(TASKS)?);
     let mut found = HashMap::new();
     for place in operations.iter().flat_map(|operation| &operation.places) {
         let slot = match open.get(&place.0)? {
@@ -138,12 +138,14 @@ fn within(
             Kind::Submission => {
                 submissions.insert(sequence, dated)?;
                 if let Some(key) = record.keys.first() {
-                    transaction.open_table(TASKS)?.insert((&Place::of_task(&key.task).0, *sequence), ())?;
+                    tasks.insert((&Place::of_task(&key.task).0, *sequence), ())?;
                 }
             }
             Kind::Call => drop(calls.insert(sequence, dated)?),
         }
-        about.insert("newest", sequence)?;
+    }
+    if slots.last() > newest {
+        about.insert("newest", slots.last())?;
     }
     let mut records = HashMap::new();
     for sequence in answers.iter().filter_map(Answer::record) {
