@@ -29,7 +29,9 @@ pub(super) fn suspect(tool: &Tool, profile: Profile, prepared: &SharedJson) -> R
 pub(super) fn converted(tool: &Tool, profile: Profile, refused: SharedJson, trace: &mut Trace) -> SharedJson {
     let converted = match profile {
         Profile::Strict => None,
-        Profile::Safe => tools::converted(&tool.input, &tool.arguments, &refused),
+        // What would be left as a wrapper has two readings: as it is, and without it.
+        Profile::Safe => tools::converted(&tool.input, &tool.arguments, &refused)
+            .filter(|(value, _)| tools::open_envelope(tool, value).is_none()),
         Profile::Pi => tools::converted_as_pi(&tool.input, &refused),
     };
     changed(converted, trace).unwrap_or(refused)

@@ -361,3 +361,11 @@ fn c2_one_text_among_two_hundred_constrained_properties_is_converted() {
     assert_eq!(json(&arguments).get("p120").map(Json::to_text).as_deref(), Some("7"));
     assert_eq!(ops, ["string_to_integer /p120"]);
 }
+
+#[test]
+fn c3_what_would_be_left_as_a_wrapper_has_two_readings_and_is_refused() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}"#;
+    assert!(converted(schema, r#"{"arguments":{"a":1},"b":null}"#).is_err());
+    let kept = converted(schema, r#"{"arguments":{"a":1},"a":2,"b":null}"#).unwrap();
+    assert_eq!(kept, (r#"{"arguments":{"a":1},"a":2}"#.to_owned(), vec!["drop_optional_absent /b".to_owned()]));
+}

@@ -11,20 +11,12 @@ use std::{
 
 use async_trait::async_trait;
 use toolbooth::{
-    call::{Batch, Finish, Mode, ToolCall},
+    call::{Batch, Finish, ToolCall},
     content::{Progress, ToolOutput},
-    json::{Json, ParseLimits},
-    ledgers::MemoryLedger,
-    pipeline::Scope,
-    ports::{
-        Decision, Execution, Executor, ExecutorError, Hook, HookCall, HookError, Override, ProgressSender, SystemClock,
-    },
+    ports::{Decision, Execution, Executor, ExecutorError, Hook, HookCall, HookError, Override, ProgressSender},
     refusal::Code,
     result::CallResult,
-    run::{
-        BatchOutcome, BytesInFlight, Capacity, Feed, Keep, Limits, Observer, RecordRoom, Run, RunOptions, VerdictReason,
-    },
-    tools::{LoadOptions, Profile, load_document},
+    run::{BatchOutcome, Feed, Observer, Run, VerdictReason},
 };
 
 use crate::inside::{self, Does};
@@ -99,26 +91,9 @@ fn run(executor: &Arc<Manners>) -> Arc<Run> {
 }
 
 fn judged_run(executor: &Arc<Manners>, hooks: Vec<Arc<dyn Hook>>) -> Arc<Run> {
-    Run::open(RunOptions {
-        id: "r".into(),
-        task: "t".into(),
-        scope: Scope {
-            catalog: load_document(TOOLS.as_bytes(), &LoadOptions::default()).catalog,
-            executor: Arc::<Manners>::clone(executor),
-            hooks,
-            context: Arc::new(Json::empty_object()),
-            parse_limits: ParseLimits::default(),
-            profile: Profile::Strict,
-        },
-        limits: Limits::default(),
-        mode: Mode::Parallel,
-        capacity: Capacity::default(),
-        keep: Keep::default(),
-        record_room: RecordRoom::default(),
-        bytes_in_flight: BytesInFlight::default(),
-        ledger: Arc::new(MemoryLedger::default()),
-        clock: Arc::new(SystemClock),
-    })
+    let mut options = inside::options(TOOLS, Arc::<Manners>::clone(executor));
+    options.scope.hooks = hooks;
+    Run::open(options)
 }
 
 fn feed(id: &str, calls: &[(&str, &str)]) -> Feed {
