@@ -50,6 +50,7 @@ impl PostgresLedger {
     /// Opens the ledger in this database, and makes its tables if they are missing. `lease` is after how much silence of this booth
     /// others may take what it holds for being in doubt.
     pub async fn open(address: &PostgresAddress, lease: Duration) -> Result<Self, PostgresError> {
+        session::probe(address).await.map_err(|error| PostgresError::from(error).at(address))?;
         let pool = session::pool(address);
         let newest = schema::begin(&pool).await.map_err(|error| error.at(address))?;
         let booth = Uuid::new_v4();

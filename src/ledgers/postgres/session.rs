@@ -6,9 +6,11 @@ use std::{
 };
 
 use sqlx::{
-    PgConnection, PgPool, Postgres,
+    ConnectOptions as _, Connection as _, PgConnection, PgPool, Postgres,
     pool::{PoolConnection, PoolOptions},
 };
+
+use tokio::time::timeout;
 
 use super::address::PostgresAddress;
 
@@ -22,6 +24,12 @@ const MANNERS: &str = "\
 SET lock_timeout = '5s'; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '3s';
 SET client_min_messages = warning;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
+
+/// Connects once. The pool tries until its time is over, and then says nothing of why it could not.
+pub(super) async fn probe(address: &PostgresAddress) -> Result<(), sqlx::Error> {
+    let connected = timeout(PATIENCE, address.options().connect()).await;
+    connected.unwrap_or(Err(sqlx::Error::PoolTimedOut))?.close().await
+}
 
 /// Connections as they are needed.
 pub(super) fn pool(address: &PostgresAddress) -> PgPool {
