@@ -17,7 +17,7 @@ use crate::{
     call::{Batch, Finish, ToolCall, is_blank_id},
     json::Json,
     pipeline::{self, Scope},
-    result::Trace,
+    result::{CallResult, Trace},
     run::{self, BatchOutcome, Feed, Known, Unobserved, VerdictReason},
     tools::ContractReport,
 };
@@ -193,15 +193,24 @@ async fn brought(lease: &Lease, batch: &Batch) -> Result<Arc<BatchOutcome>, Faul
         match lease.begin(Feed::from(batch.clone()), Arc::new(Unobserved)) {
             Ok(running) => return to_end(running).await,
             Err(NotBegun::Running(running)) if running == batch.id => {
-                if let Some(outcome) = run.outcome_of(&running).await {
+                let outcome = run.outcome_of(&running).await;
+                if let Some(outcome) = outcome.filter(|outcome| answers(outcome, batch)) {
                     return Ok(outcome);
                 }
-                // It has ended just now: it is recorded, or lost.
+                // It has ended just now, or had other calls: it is recorded, or lost.
             }
             Err(NotBegun::Running(running)) => return Err(Fault::BatchRunning(running)),
             Err(NotBegun::TakenOver) => return Err(Fault::TakenOver(Arc::clone(run.id()))),
         }
     }
+}
+
+/// Whether the results are those of these calls.
+fn answers(outcome: &BatchOutcome, batch: &Batch) -> bool {
+    let is_of = |(result, call): (&Arc<CallResult>, &ToolCall)| {
+        result.call.name == call.name && result.call.arguments == call.arguments
+    };
+    outcome.results.len() == batch.calls.len() && outcome.results.iter().zip(&batch.calls).all(is_of)
 }
 
 /// Runs a batch to its end: at once as far as it comes, and then on a task of its own, so that what has started is answered and

@@ -342,7 +342,20 @@ async fn a_unary_batch_that_is_sent_again_is_answered_with_what_the_first_one_br
     };
     state_of_line(&file).await;
     lost.abort();
+    let other = {
+        let calls = vec![call("a", "line", r#"{"other":1}"#)];
+        let batch = Some(Batch { calls, ..Batch::default() });
+        let request = proto::ExecuteBatchRequest { batch, ..request(again("r")) };
+        let mut client = client.clone();
+        tokio::spawn(async move { client.execute_batch(request).await })
+    };
     let answer = client.execute_batch(request(again("r"))).await.unwrap().into_inner();
+    let other = other.await.unwrap().unwrap().into_inner();
+    assert_eq!(
+        code(&other.results[0]),
+        ErrorCode::IdempotencyConflict,
+        "it is not answered with what another call brought"
+    );
     assert_eq!((text(&answer.results[0]).as_str(), answer.results[0].replayed), ("done\n", false), "it was waited for");
     let answer = client.execute_batch(request(again("r"))).await.unwrap().into_inner();
     assert_eq!((text(&answer.results[0]).as_str(), answer.results[0].replayed), ("done\n", true));
